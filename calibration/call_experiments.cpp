@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calibration/device_experiments.hpp"
 #include "sim/base/robust_statistics.hpp"
+#include "workloads/models/recurrent/recurrent_kernels.hpp"
 
 #include <fmt/format.h>
 
@@ -39,6 +40,45 @@ DeviceProbe many_calls() {
   }
   return std::move(made).build();
 }
+
+/// Kernels of each kind, small ones so that the host is not held up for long.
+struct CallKinds {
+  DeviceProbe probe;
+  IdVector<TaskId, TaskKind> kinds{};
+
+  explicit CallKinds(bool products) {
+    constexpr int rounds = 100;
+    constexpr std::int64_t side = 64;
+    constexpr std::int64_t bytes = 4096;
+    std::vector<Kernel> kernels{
+        {.kind = TaskKind::pointwise, .bytes_read = Bytes{bytes}, .bytes_written = Bytes{bytes}},
+        copy_kernel(TaskKind::copy_host_to_device, bytes, DataType::fp32)};
+    if (products) kernels.push_back(gemm_kernel(side, side, side, DataType::fp32, false));
+    ProbeMaker made{"calls by kind"};
+    const StreamId stream = made.stream();
+    for (int i = 0; i < rounds; ++i) {
+      made.launch(stream, made.spin(1us));
+      kinds.push_back(TaskKind::fixed);
+      for (const Kernel& kernel : kernels) {
+        made.launch(stream, made.kernel(kernel));
+        kinds.push_back(kernel.kind);
+      }
+    }
+    probe = std::move(made).build();
+  }
+
+  [[nodiscard]] double pitch_us(const ProbeRun& run, TaskKind kind) const {
+    std::vector<double> pitches;
+    const auto& calls = run.trace.hosts;
+    for (std::size_t i = 0; i + 1 < calls.size(); ++i) {
+      if (calls[i].what.kind() != HostCallKind::launch || kinds[calls[i].what.task()] != kind) {
+        continue;
+      }
+      pitches.push_back(to_us(calls[i + 1].started - calls[i].started));
+    }
+    return median(std::move(pitches));
+  }
+};
 
 constexpr Duration round_trip = 5us;  // of each kernel
 
@@ -133,6 +173,31 @@ std::vector<RuleReading> measure_calls(DeviceBench& bench, const ProbeEffort& ef
   return readings;
 }
 
+std::vector<RuleReading> measure_call_kinds(DeviceBench& bench, const ProbeEffort& effort) {
+  const bool products = bench.facts().computes(DataType::fp32);
+  const CallKinds calls{products};
+  RuleReading pointwise{.name = "host_pointwise_launch",
+                        .question = "What does launching a point-wise kernel cost the host?",
+                        .unit = "us"};
+  RuleReading product{.name = "host_product_call",
+                      .question = "What does a library's product cost the host beyond a launch?",
+                      .unit = "us"};
+  RuleReading copy{.name = "host_copy_call",
+                   .question = "What does a copy's call cost the host beyond a launch?",
+                   .unit = "us"};
+  (void)read_runs(bench, calls.probe, effort, [&](const ProbeRun& run) {
+    const double launch = calls.pitch_us(run, TaskKind::fixed);
+    const auto beyond = [&](TaskKind kind) {
+      return std::max(0.0, calls.pitch_us(run, kind) - launch);
+    };
+    pointwise.values.push_back(calls.pitch_us(run, TaskKind::pointwise));
+    if (products) product.values.push_back(beyond(TaskKind::gemm));
+    copy.values.push_back(beyond(TaskKind::copy_host_to_device));
+    return 0.0;
+  });
+  return {std::move(pointwise), std::move(product), std::move(copy)};
+}
+
 std::vector<RuleReading> measure_round_trip(DeviceBench& bench, const ProbeEffort& effort) {
   std::vector<double> synchronize;
   const std::vector<double> whole =
@@ -174,8 +239,8 @@ std::vector<RuleReading> measure_round_trip(DeviceBench& bench, const ProbeEffor
 }
 
 std::vector<RuleReading> measure_stream_gap(DeviceBench& bench, const ProbeEffort& effort) {
-  // Longer than a launch, so that the device is what counts; short, as an error of 1 % in the spin
-  // is an error of 0.08 us in the gap.
+  // Longer than a launch, so that the device is what counts; short, as an error of 1 % in the
+  // spin is an error of 0.08 us in the gap.
   constexpr Duration spin = 8us;
   constexpr std::size_t few = 20;
   constexpr std::size_t many = 120;
@@ -274,6 +339,7 @@ std::vector<RuleReading> measure_launch_queue(DeviceBench& bench, const ProbeEff
 
 std::vector<DeviceExperiment> device_experiments() {
   return {{"host calls", measure_calls},
+          {"calls by kind", measure_call_kinds},
           {"launch and synchronize", measure_round_trip},
           {"kernels in a row", measure_stream_gap},
           {"device graphs", measure_device_graph},

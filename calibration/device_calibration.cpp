@@ -7,6 +7,7 @@
 #include "hw_models/profile_fits.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/robust_statistics.hpp"
+#include "sim/graph/product_layout.hpp"
 #include "workloads/models/recurrent/recurrent_kernels.hpp"
 
 #include <fmt/format.h>
@@ -46,28 +47,52 @@ std::string in_words(std::string_view name) {
 // A kernel shorter than the scatter of the gap still takes some time.
 constexpr double shortest_us = 0.01;
 
+// What stand-ins have room for.
+constexpr Bytes most_flushed{std::int64_t{256} << 20U};
+
 constexpr std::int64_t min_kib = 4;
 constexpr std::int64_t max_kib = std::int64_t{64} << 10U;
 
-void add_products(DataType type, std::int64_t step, std::vector<Kernel>& kernels) {
-  for (std::int64_t m = 64; m <= 4096; m *= step) {
-    for (std::int64_t n = 64; n <= 4096; n *= step) {
-      for (std::int64_t k = 256; k <= 4096; k *= 4) {
-        kernels.push_back(gemm_kernel(m, n, k, type, false));
+/// The product of so many rows, in the sense of its layout: those of a batch are summed over where
+/// the gradients of weights are computed.
+MeasuredKernel product_of(
+    ProductLayout layout, std::int64_t rows, std::int64_t n, std::int64_t k, DataType type) {
+  const bool weights = layout == ProductLayout::tn;
+  return {product_name(layout),
+          weights ? gemm_kernel(k, n, rows, type, true) : gemm_kernel(rows, n, k, type, false)};
+}
+
+void add_products(DataType type, std::int64_t step, std::vector<MeasuredKernel>& kernels) {
+  for (const ProductLayout layout : product_layouts) {
+    for (std::int64_t rows = 16; rows <= 4096; rows *= step) {
+      for (std::int64_t n = 64; n <= 4096; n *= step) {
+        for (std::int64_t k = 256; k <= 4096; k *= 4) {
+          kernels.push_back(product_of(layout, rows, n, k, type));
+        }
       }
     }
   }
 }
 
-void add_memory_bound(DataType type, std::int64_t step, std::vector<Kernel>& kernels) {
+/// Of the layouts of gradients half as many.
+void add_micro_sweep(DataType type, std::size_t count, std::vector<MeasuredKernel>& kernels) {
+  for (const ProductLayout layout : product_layouts) {
+    for (const MeasuredProduct& one :
+         micro_sweep(layout == ProductLayout::nn ? count : count / 2)) {
+      kernels.push_back(product_of(layout, one.m, one.n, one.k, type));
+    }
+  }
+}
+
+void add_memory_bound(DataType type, std::int64_t step, std::vector<MeasuredKernel>& kernels) {
   for (const TaskKind kind : {TaskKind::pointwise, TaskKind::reduction}) {
     for (std::int64_t kib = min_kib; kib <= max_kib; kib *= step) {
       for (const std::int64_t parts : {1, 4}) {  // bytes read per byte written
-        kernels.push_back({.kind = kind,
-                           .type = type,
-                           .flops = Flops{static_cast<double>(kib * 256)},
-                           .bytes_read = Bytes{kib * 1024},
-                           .bytes_written = Bytes{kib * 1024 / parts}});
+        kernels.emplace_back(Kernel{.kind = kind,
+                                    .type = type,
+                                    .flops = Flops{static_cast<double>(kib * 256)},
+                                    .bytes_read = Bytes{kib * 1024},
+                                    .bytes_written = Bytes{kib * 1024 / parts}});
       }
     }
   }
@@ -110,26 +135,29 @@ KernelProfile profile_of(DeviceBench& bench,
   profile.units = std::max(1U, facts.units);
   profile.cut = assumed_cut;
   profile.how = fmt::format(
-      "schedlab calibrate --device {}{}: equal kernels in a row, {}; how kernels are cut is "
-      "assumed",
+      "schedlab calibrate --device {}{}: equal kernels in a row, {}; with their operands in the "
+      "last-level cache and from memory; how kernels are cut is assumed",
       facts.kind,
       quick ? " --quick" : "",
       facts.device_graphs ? "in a device graph, what one more takes" : "each timed by events");
-  const std::vector<Kernel> kernels = profiled_kernels(device, quick);
+  const std::vector<MeasuredKernel> kernels = profiled_kernels(device, quick);
   std::vector<double> spreads;
   for (std::size_t i = 0; i < kernels.size(); ++i) {
-    progress(to_string(kernels[i].kind), i, kernels.size());
-    if (!facts.computes(kernels[i].type) || is_too_large(kernels[i]) ||
-        is_too_long(kernels[i], profile.samples)) {
+    const Kernel& kernel = kernels[i].kernel;
+    progress(kernels[i].operation, i, kernels.size());
+    if (!facts.computes(kernel.type) || is_too_large(kernel) ||
+        is_too_long(kernel, profile.samples)) {
       continue;
     }
-    profile.samples.push_back(measure_kernel(bench,
-                                             quick ? quick_effort : full_effort,
-                                             kernels[i],
-                                             node_gap_us,
-                                             profile.cut,
-                                             profile.units));
-    spreads.push_back(profile.samples.back().spread);
+    for (KernelSample& sample : measure_in_and_out_of_cache(bench,
+                                                            quick ? quick_effort : full_effort,
+                                                            kernels[i],
+                                                            device,
+                                                            node_gap_us,
+                                                            profile.cut)) {
+      spreads.push_back(sample.spread);
+      profile.samples.push_back(std::move(sample));
+    }
   }
   profile.noise = median(std::move(spreads));
   for (const TaskKind kind : {TaskKind::pointwise, TaskKind::reduction}) {
@@ -181,16 +209,13 @@ MachineSpec base_machine(std::string_view device_name, const std::string& chosen
   return load_machine(best);
 }
 
-std::vector<Kernel> profiled_kernels(const Device& device, bool quick) {
+std::vector<MeasuredKernel> profiled_kernels(const Device& device, bool quick) {
   const std::int64_t step = quick ? 16 : 4;
-  std::vector<Kernel> kernels;
+  std::vector<MeasuredKernel> kernels;
   for (const DataType type : {DataType::fp32, DataType::tf32, DataType::bf16}) {
     if (device.rates.matrix[static_cast<std::size_t>(type)].count() == 0.0) continue;
     if (pipelined_library(device, type) != nullptr) {
-      const std::size_t count = quick ? 20 : 50;
-      for (const MeasuredProduct& one : micro_sweep(count)) {
-        kernels.push_back(gemm_kernel(one.m, one.n, one.k, type, false));
-      }
+      add_micro_sweep(type, quick ? 20 : 50, kernels);
     } else {
       add_products(type, step, kernels);
     }
@@ -200,7 +225,7 @@ std::vector<Kernel> profiled_kernels(const Device& device, bool quick) {
                               TaskKind::copy_host_to_device,
                               TaskKind::copy_device_to_host}) {
     for (std::int64_t kib = min_kib; kib <= max_kib; kib *= step) {
-      kernels.push_back(copy_kernel(kind, kib * 1024, DataType::fp32));
+      kernels.emplace_back(copy_kernel(kind, kib * 1024, DataType::fp32));
     }
   }
   return kernels;
@@ -238,14 +263,20 @@ namespace {
 /// What one more kernel takes in a device graph.
 std::vector<double> durations_in_graphs(DeviceBench& bench,
                                         const ProbeEffort& effort,
-                                        const Kernel& kernel,
-                                        double node_gap_us) {
+                                        const MeasuredKernel& kernel,
+                                        double node_gap_us,
+                                        Bytes flushed) {
+  const auto read = [&](std::size_t count, std::size_t runs) {
+    return read_runs(
+        bench, graph_chain(count, kernel, flushed), {.runs = runs}, after_graph_launch_us);
+  };
+  // Of kernels that last, a few are enough.
   constexpr std::size_t few = 5;
-  constexpr std::size_t many = 25;
-  std::vector<double> durations =
-      slopes(read_runs(bench, graph_chain(few, kernel), effort, after_graph_launch_us),
-             read_runs(bench, graph_chain(many, kernel), effort, after_graph_launch_us),
-             many - few);
+  constexpr std::size_t few_runs = 3;
+  const bool lasts = read(few, 1).front() > to_us(longest) / 5;
+  const std::size_t many = few * (lasts ? 2 : 5);
+  const std::size_t runs = lasts ? std::min(effort.runs, few_runs) : effort.runs;
+  std::vector<double> durations = slopes(read(few, runs), read(many, runs), many - few);
   for (double& one : durations) one = std::max(one - node_gap_us, shortest_us);
   return durations;
 }
@@ -253,11 +284,16 @@ std::vector<double> durations_in_graphs(DeviceBench& bench,
 /// What the device's own clock says of each kernel; of a run the median.
 std::vector<double> durations_by_events(DeviceBench& bench,
                                         const ProbeEffort& effort,
-                                        const Kernel& kernel) {
+                                        const MeasuredKernel& kernel,
+                                        Bytes flushed) {
   const auto read = [&](std::size_t count, std::size_t runs) {
-    return read_runs(bench, timed_chain(count, kernel), {.runs = runs}, [](const ProbeRun& run) {
+    const DeviceProbe probe = timed_chain(count, kernel, flushed);
+    return read_runs(bench, probe, {.runs = runs}, [&](const ProbeRun& run) {
       std::vector<double> each;
-      for (const TaskSpan& span : run.trace.tasks) each.push_back(to_us(span.ended - span.started));
+      for (const TaskSpan& span : run.trace.tasks) {
+        if (probe.graph.operation(span.task).name != kernel.operation) continue;  // the flush
+        each.push_back(to_us(span.ended - span.started));
+      }
       return std::max(median(std::move(each)), shortest_us);
     });
   };
@@ -273,22 +309,46 @@ std::vector<double> durations_by_events(DeviceBench& bench,
 
 KernelSample measure_kernel(DeviceBench& bench,
                             const ProbeEffort& effort,
-                            const Kernel& kernel,
+                            const MeasuredKernel& kernel,
                             double node_gap_us,
                             const CutRule& cut,
-                            std::uint32_t units) {
+                            std::uint32_t units,
+                            Bytes flushed) {
   const std::vector<double> durations =
-      bench.facts().device_graphs ? durations_in_graphs(bench, effort, kernel, node_gap_us)
-                                  : durations_by_events(bench, effort, kernel);
+      bench.facts().device_graphs ? durations_in_graphs(bench, effort, kernel, node_gap_us, flushed)
+                                  : durations_by_events(bench, effort, kernel, flushed);
   const RobustSummary summary = robust_summary(durations);
-  KernelSample sample{.operation = std::string{to_string(kernel.kind)},
-                      .kernel = kernel,
+  KernelSample sample{.operation = kernel.operation,
+                      .kernel = kernel.kernel,
                       .units = units,
                       .duration = from_us(summary.median),
                       .spread = summary.spread,
                       .repetitions = static_cast<std::uint32_t>(summary.count)};
-  sample.kernel.grid.blocks = is_host_copy(kernel.kind) ? 1 : cut.blocks(kernel, units);
+  sample.kernel.grid.blocks =
+      is_host_copy(kernel.kernel.kind) ? 1 : cut.blocks(kernel.kernel, units);
   return sample;
+}
+
+std::vector<KernelSample> measure_in_and_out_of_cache(DeviceBench& bench,
+                                                      const ProbeEffort& effort,
+                                                      const MeasuredKernel& kernel,
+                                                      const Device& device,
+                                                      double node_gap_us,
+                                                      const CutRule& cut) {
+  const std::uint32_t units = std::max(1U, bench.facts().units);
+  const Bytes cache = is_host_copy(kernel.kernel.kind) ? Bytes{0} : device.rates.l2;
+  const Bytes moved = kernel.kernel.bytes_read + kernel.kernel.bytes_written;
+  std::vector<KernelSample> samples;
+  if (cache == Bytes{0} || moved + moved <= cache) {
+    samples.push_back(measure_kernel(bench, effort, kernel, node_gap_us, cut, units));
+    if (cache == Bytes{0}) return samples;
+    samples.back().kernel.bytes_cached = kernel.kernel.bytes_read;
+    samples.back().kernel.working_set = moved;
+  }
+  const Bytes flushed = std::min(cache + cache, most_flushed);
+  samples.push_back(measure_kernel(bench, effort, kernel, node_gap_us, cut, units, flushed));
+  samples.back().kernel.working_set = flushed + moved;
+  return samples;
 }
 
 MachineSpec with_measured_rules(MachineSpec base, const DeviceReport& sheet) {

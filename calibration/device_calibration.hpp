@@ -2,6 +2,7 @@
 #pragma once
 
 #include "calibration/device_bench.hpp"
+#include "calibration/device_probes.hpp"
 #include "calibration/device_report.hpp"
 #include "hw_models/machine_spec.hpp"
 #include "sim/graph/task.hpp"
@@ -46,9 +47,9 @@ struct DeviceCalibration {
 /// are more than a bound.
 [[nodiscard]] MachineSpec with_measured_rules(MachineSpec base, const DeviceReport& sheet);
 
-/// What is measured for the profile: products in every arithmetic that `device` has a rate for,
-/// point-wise kernels, reductions and copies.
-[[nodiscard]] std::vector<Kernel> profiled_kernels(const Device& device, bool quick);
+/// What is measured for the profile: products in every arithmetic that `device` has a rate for and
+/// in every layout, point-wise kernels, reductions and copies.
+[[nodiscard]] std::vector<MeasuredKernel> profiled_kernels(const Device& device, bool quick);
 
 /// How much longer small memory-bound kernels of a kind take while others like them keep all units
 /// busy: as many chains of them side by side as the units can run, over one chain. At least 1.
@@ -60,12 +61,27 @@ struct DeviceCalibration {
                                                   std::uint32_t units);
 
 /// The kernel's duration, by what a device graph of more of them in a row takes longer, less
-/// `node_gap_us` for each: the host takes no part in it.
+/// `node_gap_us` for each: the host takes no part in it. As in graph_chain() all find their
+/// operands in a cache that is large enough, or, with `flushed` bytes, none does; the sample does
+/// not say.
 [[nodiscard]] KernelSample measure_kernel(DeviceBench& bench,
                                           const ProbeEffort& effort,
-                                          const Kernel& kernel,
+                                          const MeasuredKernel& kernel,
                                           double node_gap_us,
                                           const CutRule& cut,
-                                          std::uint32_t units);
+                                          std::uint32_t units,
+                                          Bytes flushed = Bytes{0});
+
+/// The kernel's durations with its operands in the last-level cache (Kernel::bytes_cached is all it
+/// reads) and from memory (bytes_cached 0): weights that a pass uses once a step come from memory
+/// where all layers' together exceed the cache. Only the second of a kernel that moves more than
+/// half of the cache, only the first, with bytes_cached 0, where the device's cache is not known or
+/// the kernel is a copy between host and device.
+[[nodiscard]] std::vector<KernelSample> measure_in_and_out_of_cache(DeviceBench& bench,
+                                                                    const ProbeEffort& effort,
+                                                                    const MeasuredKernel& kernel,
+                                                                    const Device& device,
+                                                                    double node_gap_us,
+                                                                    const CutRule& cut);
 
 }  // namespace schedlab

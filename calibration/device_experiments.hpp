@@ -35,6 +35,8 @@ struct DeviceExperiment {
 
 // Calls and gaps (call_experiments.cpp).
 [[nodiscard]] std::vector<RuleReading> measure_calls(DeviceBench& bench, const ProbeEffort& effort);
+[[nodiscard]] std::vector<RuleReading> measure_call_kinds(DeviceBench& bench,
+                                                          const ProbeEffort& effort);
 [[nodiscard]] std::vector<RuleReading> measure_round_trip(DeviceBench& bench,
                                                           const ProbeEffort& effort);
 [[nodiscard]] std::vector<RuleReading> measure_stream_gap(DeviceBench& bench,

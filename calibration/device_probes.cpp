@@ -32,9 +32,10 @@ TaskId ProbeMaker::spin(Duration duration, KernelGrid grid) {
                                       .fixed_duration = duration}));
 }
 
-TaskId ProbeMaker::kernel(const Kernel& kernel) {
-  return builder_.add_task(operation(
-      {.name = std::string{to_string(kernel.kind)}, .kind = kernel.kind, .kernels = {kernel}}));
+TaskId ProbeMaker::kernel(const MeasuredKernel& kernel, std::int16_t layer) {
+  return builder_.add_task(
+      operation({.name = kernel.operation, .kind = kernel.kernel.kind, .kernels = {kernel.kernel}}),
+      {.layer = layer});
 }
 
 void ProbeMaker::after(StreamId from, StreamId to) {
@@ -94,13 +95,13 @@ KernelGrid whole_units(std::uint32_t units, const SmLimits& limits) {
 
 namespace {
 
-/// Appends a task to a probe.
-using MakeTask = std::function<TaskId(ProbeMaker&)>;
+/// Appends a task to a probe, the one with this number.
+using MakeTask = std::function<TaskId(ProbeMaker&, std::size_t)>;
 
 ProbeMaker chain_maker(std::size_t count, const MakeTask& task) {
   ProbeMaker made{fmt::format("{} kernels in a row", count)};
   const StreamId stream = made.stream();
-  for (std::size_t i = 0; i < count; ++i) made.launch(stream, task(made));
+  for (std::size_t i = 0; i < count; ++i) made.launch(stream, task(made, i));
   return made;
 }
 
@@ -114,7 +115,7 @@ DeviceProbe graph_chains(std::size_t chains, std::size_t count, const MakeTask& 
   std::vector<TaskId> tasks;
   std::vector<std::vector<std::uint32_t>> needs;
   for (std::size_t i = 0; i < chains * count; ++i) {
-    tasks.push_back(task(made));
+    tasks.push_back(task(made, i));
     needs.emplace_back();
     if (i >= chains) needs.back().push_back(static_cast<std::uint32_t>(i - chains));
   }
@@ -122,28 +123,43 @@ DeviceProbe graph_chains(std::size_t chains, std::size_t count, const MakeTask& 
   return std::move(made).build();
 }
 
-MakeTask of_kernel(const Kernel& kernel) {
-  return [&kernel](ProbeMaker& made) { return made.kernel(kernel); };
+/// Writes so many bytes, which is what caches then hold.
+Kernel flush(Bytes flushed) {
+  return {.kind = TaskKind::pointwise,
+          .flops = Flops{static_cast<double>(flushed.count()) / 4},
+          .bytes_read = Bytes{4096},
+          .bytes_written = flushed};
+}
+
+MakeTask of_kernel(const MeasuredKernel& kernel, Bytes flushed = Bytes{0}) {
+  return [&kernel, flushed](ProbeMaker& made, std::size_t number) {
+    if (flushed == Bytes{0}) return made.kernel(kernel);
+    if (number == 0) return made.kernel({"flush", flush(flushed)});
+    return made.kernel(kernel, static_cast<std::int16_t>(number));
+  };
 }
 MakeTask of_spin(Duration spin) {
-  return [spin](ProbeMaker& made) { return made.spin(spin); };
+  return [spin](ProbeMaker& made, std::size_t) { return made.spin(spin); };
+}
+std::size_t with_flush(std::size_t count, Bytes flushed) {
+  return count + (flushed > Bytes{0} ? 1 : 0);
 }
 
 }  // namespace
 
-DeviceProbe stream_chain(std::size_t count, const Kernel& kernel) {
+DeviceProbe stream_chain(std::size_t count, const MeasuredKernel& kernel) {
   return stream_chain(count, of_kernel(kernel));
 }
-DeviceProbe timed_chain(std::size_t count, const Kernel& kernel) {
-  return chain_maker(count, of_kernel(kernel)).with_task_times();
+DeviceProbe timed_chain(std::size_t count, const MeasuredKernel& kernel, Bytes flushed) {
+  return chain_maker(with_flush(count, flushed), of_kernel(kernel, flushed)).with_task_times();
 }
 DeviceProbe stream_chain(std::size_t count, Duration spin) {
   return stream_chain(count, of_spin(spin));
 }
-DeviceProbe graph_chain(std::size_t count, const Kernel& kernel) {
-  return graph_chains(1, count, of_kernel(kernel));
+DeviceProbe graph_chain(std::size_t count, const MeasuredKernel& kernel, Bytes flushed) {
+  return graph_chains(1, with_flush(count, flushed), of_kernel(kernel, flushed));
 }
-DeviceProbe graph_chains(std::size_t chains, std::size_t count, const Kernel& kernel) {
+DeviceProbe graph_chains(std::size_t chains, std::size_t count, const MeasuredKernel& kernel) {
   return graph_chains(chains, count, of_kernel(kernel));
 }
 DeviceProbe graph_chain(std::size_t count, Duration spin) {

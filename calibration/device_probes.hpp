@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace schedlab {
@@ -17,6 +18,16 @@ namespace schedlab {
 /// How often probes are run.
 struct ProbeEffort {
   std::size_t runs = 7;  ///< that count; one more is left out, which finds code and clocks cold
+};
+
+/// A kernel and the operation that it stands for, which says how the factors of a product lie.
+struct MeasuredKernel {
+  std::string operation;  ///< that of the kernel's kind: "pointwise"; of products product_name()
+  Kernel kernel;
+
+  // NOLINTNEXTLINE(google-explicit-constructor): most are what their kind says
+  MeasuredKernel(const Kernel& one) : MeasuredKernel(to_string(one.kind), one) {}
+  MeasuredKernel(std::string_view name, const Kernel& one) : operation(name), kernel(one) {}
 };
 
 /// Collects the tasks and the calls of a probe.
@@ -27,7 +38,7 @@ class ProbeMaker {
   StreamId stream(int priority = 0);
   /// A kernel that passes time: `grid` blocks that use nothing of a unit but room.
   TaskId spin(Duration duration, KernelGrid grid = {.blocks = 1, .block = {.threads = 32}});
-  TaskId kernel(const Kernel& kernel);
+  TaskId kernel(const MeasuredKernel& kernel, std::int16_t layer = -1);
   void call(HostCall call) { calls_.push_back(call); }
   void launch(StreamId stream, TaskId task) { call(HostCall::launch(stream, task)); }
   /// `to` goes on only after what is in `from` now.
@@ -56,13 +67,19 @@ class ProbeMaker {
 /// Blocks that take this share of a unit's shared memory.
 [[nodiscard]] KernelGrid part_units(std::uint32_t blocks, double share, const SmLimits& limits);
 
-/// `count` equal tasks one after another: of one stream, or of one device graph.
-[[nodiscard]] DeviceProbe stream_chain(std::size_t count, const Kernel& kernel);
+/// `count` equal tasks one after another: of one stream, or of one device graph. They use the same
+/// operands; with `flushed` bytes, each uses operands of its own, and another kernel writes so many
+/// bytes before the first, so that none finds anything in a cache half as large.
+[[nodiscard]] DeviceProbe stream_chain(std::size_t count, const MeasuredKernel& kernel);
 [[nodiscard]] DeviceProbe stream_chain(std::size_t count, Duration spin);
-[[nodiscard]] DeviceProbe graph_chain(std::size_t count, const Kernel& kernel);
+[[nodiscard]] DeviceProbe graph_chain(std::size_t count,
+                                      const MeasuredKernel& kernel,
+                                      Bytes flushed = Bytes{0});
 [[nodiscard]] DeviceProbe graph_chain(std::size_t count, Duration spin);
 /// The same of one stream, each of them timed.
-[[nodiscard]] DeviceProbe timed_chain(std::size_t count, const Kernel& kernel);
+[[nodiscard]] DeviceProbe timed_chain(std::size_t count,
+                                      const MeasuredKernel& kernel,
+                                      Bytes flushed = Bytes{0});
 
 /// One value per run that counts.
 [[nodiscard]] std::vector<double> read_runs(DeviceBench& bench,
@@ -82,7 +99,9 @@ class ProbeMaker {
                                          std::size_t difference);
 
 /// `chains` of them side by side in one device graph.
-[[nodiscard]] DeviceProbe graph_chains(std::size_t chains, std::size_t count, const Kernel& kernel);
+[[nodiscard]] DeviceProbe graph_chains(std::size_t chains,
+                                       std::size_t count,
+                                       const MeasuredKernel& kernel);
 
 /// The launch of the device graph of a graph_chain().
 [[nodiscard]] const HostSpan& graph_launch_span(const ProbeRun& run);

@@ -57,6 +57,14 @@ MachineSpec believed(MachineSpec machine, const OpenClDeviceFacts& device) {
     changed.unit_class_of[index_of(kind)] = units;
   }
   machine = with_units(std::move(machine), "/device/unit_classes/" + name, device.units);
+  if (changed.rates.l2 == Bytes{0} && device.cache > Bytes{0}) {
+    constexpr double mib = 1 << 20;
+    machine = with_number(std::move(machine),
+                          {.pointer = "/device/l2_mib",
+                           .value = static_cast<double>(device.cache.count()) / mib,
+                           .origin = Origin::source,
+                           .text = "cache of global memory, as the driver says"});
+  }
   for (const char* way : {"host_to_device", "device_to_host"}) {
     if (copies) break;
     machine = with_number(std::move(machine),

@@ -85,6 +85,12 @@ CLI::App* add_to(CLI::App& app, ValidateOptions& options) {
       "--baseline",
       options.baseline,
       "baseline.json of schedlab baseline: compare the plans with a library's routine");
+  verb->add_option("--turns",
+                   options.turns,
+                   "With --baseline: the fastest plan and the library so often in turns, 50 for a "
+                   "figure to quote; 0: not at all")
+      ->check(CLI::Range(0, 100000))
+      ->capture_default_str();
   add_run_options(*verb, options);
   add_bounds(*verb, options);
   verb->add_flag("--overwrite", options.overwrite, "Replace the folder if it is in use");

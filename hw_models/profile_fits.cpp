@@ -3,6 +3,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/statistics.hpp"
+#include "sim/graph/product_layout.hpp"
 
 #include <fmt/format.h>
 
@@ -23,21 +24,8 @@ constexpr double bias_octaves = 0.5;       // between a product with a bias and 
 constexpr double work_weight = 10;  // other work says more of what a kernel is than another size
 constexpr double range_slack = 0.0144;  // octaves: 1 %
 
-double elements(double count, DataType type) {
-  return count * static_cast<double>(bytes_per_element(type));
-}
-
 bool is_matrix(const Kernel& kernel) {
   return kernel.kind == TaskKind::gemm || kernel.kind == TaskKind::convolution;
-}
-
-/// A product that adds into its result reads it too.
-bool accumulates(const Kernel& kernel) {
-  const auto m = static_cast<double>(kernel.m);
-  const auto n = static_cast<double>(kernel.n);
-  const auto k = static_cast<double>(kernel.k);
-  return static_cast<double>(kernel.bytes_read.count()) >=
-         elements(m * k + k * n + m * n, kernel.type);
 }
 
 /// A column sum that is fused into the product adds FLOPs.
@@ -81,6 +69,19 @@ bool same_work_as(const Kernel& a, const Kernel& b) {
   };
   return close(a.flops.count() / written(a), b.flops.count() / written(b)) &&
          close(read(a) / written(a), read(b) / written(b));
+}
+
+/// The name of what was measured for its kind and layout alone.
+std::string_view generic_name(const Operation& operation, const Kernel& kernel) {
+  return kernel.kind == TaskKind::gemm ? product_name(product_layout(operation.name, kernel))
+                                       : to_string(kernel.kind);
+}
+
+bool is_generic(std::string_view operation, TaskKind kind) {
+  if (kind != TaskKind::gemm) return operation == to_string(kind);
+  return std::any_of(product_layouts.begin(), product_layouts.end(), [&](ProductLayout layout) {
+    return operation == product_name(layout);
+  });
 }
 
 struct Box {
@@ -155,6 +156,10 @@ KernelClass::KernelClass(std::vector<KernelSample> samples, const MemoryTime& me
   }
 }
 
+bool KernelClass::generic() const {
+  return is_generic(operation(), kind());
+}
+
 bool KernelClass::same_work(const Kernel& kernel) const {
   if (kernel.kind != kind() || kernel.type != type()) return false;
   return std::any_of(samples_.begin(), samples_.end(), [&](const KernelSample& sample) {
@@ -220,7 +225,7 @@ ProfileFits::ProfileFits(const KernelProfile& profile) {
       const KernelSample& first = group.front();
       return first.operation == sample.operation && first.kernel.kind == sample.kernel.kind &&
              first.kernel.type == sample.kernel.type &&
-             (sample.operation == to_string(sample.kernel.kind) ||
+             (is_generic(sample.operation, sample.kernel.kind) ||
               same_work_as(first.kernel, sample.kernel));
     };
     const auto found = std::find_if(groups.begin(), groups.end(), same);
@@ -262,8 +267,13 @@ const KernelClass* ProfileFits::find(const Operation& operation,
   } else if (const KernelClass* same = nearest(kernel, before)) {
     return same;
   }
-  for (const KernelClass& one : classes_) {
-    if (one.generic() && one.kind() == kernel.kind && one.type() == kernel.type) return &one;
+  // Products of another layout are nearer than none.
+  for (const std::string_view name : {generic_name(operation, kernel), to_string(kernel.kind)}) {
+    for (const KernelClass& one : classes_) {
+      if (one.operation() == name && one.kind() == kernel.kind && one.type() == kernel.type) {
+        return &one;
+      }
+    }
   }
   return nearest(kernel, before);
 }

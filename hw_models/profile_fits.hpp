@@ -25,8 +25,9 @@ class KernelClass {
   [[nodiscard]] const std::vector<KernelSample>& samples() const { return samples_; }
   [[nodiscard]] const KernelFit& fit() const { return fit_; }
   /// True for kernels that were measured for their kind alone, whatever they belong to: their
-  /// operation is named like the kind.
-  [[nodiscard]] bool generic() const { return operation() == to_string(kind()); }
+  /// operation is named like the kind, of products also like a layout
+  /// (sim/graph/product_layout.hpp).
+  [[nodiscard]] bool generic() const;
 
   /// Does the kernel do the same work per element as the samples, at whatever size? Matrix kernels:
   /// add into their result or not; others: FLOPs and bytes read per byte written within 23 % of
@@ -70,7 +71,7 @@ class ProfileFits {
   ///   1. the class of the operation's name, if it launches one kernel, which does the same work;
   ///   2. an operation of several kernels says nothing of each: the nearest class that does the
   ///      same work;
-  ///   3. the generic class of its kind;
+  ///   3. the generic class of its kind, of products that of its layout before any other;
   ///   4. the nearest class that does the same work.
   /// Where classes are equally near, as those of the two data gradients of a layer as wide as its
   /// input, the first of equal kernels of an operation takes the first, the next one the next.

@@ -153,8 +153,13 @@ class TraceMaker {
       throw DeviceError(
           fmt::format("task {} was launched but the profiler has no record of it: record nodes of "
                       "device graphs "
-                      "(GraphDetail::nodes), and push a WorkId around every launch",
-                      graph_->name(task)));
+                      "(GraphDetail::nodes), and push a WorkId around every launch (it recorded {} "
+                      "kernels, {} calls, {} correlations with pushed work, {} nodes of graphs)",
+                      graph_->name(task),
+                      log_->kernels.size(),
+                      log_->calls.size(),
+                      log_->correlations.size(),
+                      log_->nodes.size()));
     }
     const auto submitted = submitted_.find(launch.bits());
     const Time started = time_of(extent.started);

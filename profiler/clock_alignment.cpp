@@ -57,7 +57,7 @@ ClockSample sample_clocks(const std::function<Time()>& host,
   return best;
 }
 
-ClockMapping align_clocks(std::span<const ClockSample> samples) {
+ClockMapping align_clocks(std::span<const ClockSample> samples, bool same_rate) {
   SCHEDLAB_EXPECTS(!samples.empty(), "clocks cannot be aligned without samples");
   const ClockSample& first = samples.front();
   double weights = 0;
@@ -82,7 +82,7 @@ ClockMapping align_clocks(std::span<const ClockSample> samples) {
   mean_y /= weights;
 
   ClockMapping mapping;
-  if (latest - earliest >= std::chrono::milliseconds{1}) {
+  if (!same_rate && latest - earliest >= std::chrono::milliseconds{1}) {
     double covariance = 0;
     double variance = 0;
     for (const ClockSample& sample : samples) {

@@ -53,7 +53,9 @@ struct ClockMapping {
 /// widths. From one sample, or from samples less than a millisecond apart, the offset alone: their
 /// widths would be taken for drift.
 ///
+/// `same_rate`: both are one clock, read at two places: likewise the offset alone.
 /// Errors  ContractViolation without samples, or if one ends before it begins.
-[[nodiscard]] ClockMapping align_clocks(std::span<const ClockSample> samples);
+[[nodiscard]] ClockMapping align_clocks(std::span<const ClockSample> samples,
+                                        bool same_rate = false);
 
 }  // namespace schedlab

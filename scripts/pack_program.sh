@@ -36,5 +36,7 @@ exec "$here/bin/$(basename "${BASH_SOURCE[0]}")" "$@"
 END
   chmod +x "$target/$name"
 done
+# For a campaign's environment.txt: where it runs there may be no repository.
+{ git rev-parse HEAD && { git diff --quiet || echo "with changes"; }; } 2>/dev/null | paste -sd' ' >"$target/commit.txt" || true
 tar -C "$(dirname "$target")" -czf "${target%/}.tar.gz" "$(basename "$target")"
 du -sh "$target" "${target%/}.tar.gz"

@@ -4,6 +4,7 @@
 #include "real_exec/recurrent/gemm.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/rng.hpp"
+#include "sim/graph/product_layout.hpp"
 
 #include <fmt/format.h>
 
@@ -44,6 +45,10 @@ std::int64_t product_count(const Kernel& kernel) {
 
 std::size_t proxy_elements(const TaskGraph& graph) {
   std::size_t wanted = min_proxy_elements;
+  std::size_t sets = 2;  // of operands: one for each layer
+  for (const TaskId task : graph.tasks()) {
+    sets = std::max(sets, static_cast<std::size_t>(graph.tags(task).layer + 1));
+  }
   for (const Operation& operation : graph.operations()) {
     for (const Kernel& kernel : operation.kernels) {
       const std::size_t largest = largest_operand(kernel);
@@ -54,7 +59,7 @@ std::size_t proxy_elements(const TaskGraph& graph) {
                         operation.name,
                         largest));
       }
-      wanted = std::max(wanted, 16 * largest);
+      wanted = std::max(wanted, 8 * sets * largest);
     }
   }
   return std::min(wanted, max_proxy_elements);
@@ -69,7 +74,14 @@ std::size_t operand_place(const TaskGraph& graph,
   const std::size_t operation = graph.operation_id(task).value();
   const std::size_t place = (operation * 3 + which) * 64 + layer;
   constexpr std::size_t line = 16;  // elements of a cache line
-  return place * 40503 % ((capacity - elements) / line + 1) * line;
+  // Layers do not overlap, as far as there is room.
+  const std::size_t step = std::max<std::size_t>(40503, elements / line + 1);
+  return place * step % ((capacity - elements) / line + 1) * line;
+}
+
+std::size_t proxy_result_elements(std::size_t largest) {
+  constexpr std::size_t most = std::size_t{1} << 26U;  // 256 MiB of fp32: beyond any cache
+  return std::max({4 * largest, std::min(32 * largest, most), min_proxy_elements});
 }
 
 ProxyShapes::ProxyShapes(const TaskGraph& graph) : graph_(graph) {
@@ -115,7 +127,8 @@ void ProxyShapes::run(TaskId task,
   }
 }
 
-/// C[m, columns of the block] = A[m, k] * B[k, columns], as often as there are products.
+/// C[m, columns of the block] = A[m, k] * B[k, columns] in the kernel's layout, added to C where
+/// the kernel accumulates, as often as there are products.
 void ProxyShapes::multiply(TaskId task,
                            const Kernel& kernel,
                            std::uint32_t block,
@@ -125,17 +138,23 @@ void ProxyShapes::multiply(TaskId task,
   if (columns == 0) return;
   const float* const a = operand(task, static_cast<std::size_t>(kernel.m * kernel.k), 0);
   const float* const b = operand(task, static_cast<std::size_t>(kernel.k * kernel.n), 1);
+  const ProductLayout layout = product_layout(graph_.operation(task).name, kernel);
+  const bool a_lies = layout == ProductLayout::tn;  // transposed
+  const bool b_lies = layout == ProductLayout::nt;
   std::vector<float>& c = scratch(static_cast<std::size_t>(kernel.m * columns));
   for (std::int64_t i = 0; i < product_count(kernel); ++i) {
     gemm({.m = kernel.m,
           .n = columns,
           .k = kernel.k,
+          .op_a = a_lies ? Transpose::yes : Transpose::no,
+          .op_b = b_lies ? Transpose::yes : Transpose::no,
           .a = a,
-          .stride_a = kernel.k,
-          .b = b + first,
-          .stride_b = kernel.n,
+          .stride_a = a_lies ? kernel.m : kernel.k,
+          .b = b_lies ? b + first * kernel.k : b + first,
+          .stride_b = b_lies ? kernel.k : kernel.n,
           .c = c.data(),
-          .stride_c = columns});
+          .stride_c = columns,
+          .beta = accumulates(kernel) ? 1.0F : 0.0F});
   }
 }
 

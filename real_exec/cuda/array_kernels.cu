@@ -11,19 +11,24 @@ constexpr int threads_per_block = 128;
 constexpr int max_blocks = 1024;  // assumed: fills any device; longer arrays are gone over in steps
 
 constexpr int sum_columns = 32;  // of a block: one warp reads 128 neighbouring bytes
-constexpr int sum_rows = 8;
+constexpr int sum_rows = 32;
+constexpr int sums_at_once = 4;  // of a thread: loads that do not wait for each other
 
 __global__ void column_sums_kernel(DeviceColumnSums s) {
   __shared__ float parts[sum_rows][sum_columns];
   const int column = static_cast<int>(blockIdx.x) * sum_columns + static_cast<int>(threadIdx.x);
   const int part = static_cast<int>(threadIdx.y);
-  float sum = 0.0F;
+  float sums[sums_at_once] = {};
   if (column < s.columns) {
-    for (int row = part; row < s.rows; row += sum_rows) {
-      sum += s.d[static_cast<long long>(row) * s.stride + column];
+    for (int first = part; first < s.rows; first += sums_at_once * sum_rows) {
+#pragma unroll
+      for (int i = 0; i < sums_at_once; ++i) {
+        const int row = first + i * sum_rows;
+        if (row < s.rows) sums[i] += s.d[static_cast<long long>(row) * s.stride + column];
+      }
     }
   }
-  parts[part][threadIdx.x] = sum;
+  parts[part][threadIdx.x] = (sums[0] + sums[1]) + (sums[2] + sums[3]);
   __syncthreads();
   if (part != 0 || column >= s.columns) return;
   float total = s.sums[column];

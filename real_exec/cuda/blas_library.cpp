@@ -13,6 +13,7 @@ BlasLibrary::BlasLibrary() {
   file.find(destroy, "cublasDestroy_v2");
   file.find(set_stream, "cublasSetStream_v2");
   file.find(set_workspace, "cublasSetWorkspace_v2");
+  file.find(set_units, "cublasSetSmCountTarget");
   file.find(status_string, "cublasGetStatusString");
   file.find(gemm, "cublasGemmEx");
   file.find(batched_gemm, "cublasGemmStridedBatchedEx");

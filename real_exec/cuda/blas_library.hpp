@@ -24,6 +24,7 @@ class BlasLibrary {
   decltype(&cublasDestroy_v2) destroy = nullptr;
   decltype(&cublasSetStream_v2) set_stream = nullptr;
   decltype(&cublasSetWorkspace_v2) set_workspace = nullptr;
+  decltype(&cublasSetSmCountTarget) set_units = nullptr;
   decltype(&cublasGetStatusString) status_string = nullptr;
   cublasStatus_t (*gemm)(cublasHandle_t,
                          cublasOperation_t,

@@ -82,22 +82,21 @@ void CudaBackend::begin_run(const RunRequest& request) {
   for (const auto& blas : blas_) {
     if (blas != nullptr) blas->unbind();
   }
-  for (const auto& blas : graph_blas_) blas->unbind();
   if (!work_->warm_) warm_up();
   work_->reset();
-  graphs_.emplace(*context_, *request_, graph_blas_);
-  for (std::uint32_t stream = 0; stream < request.stream_count; ++stream) {
-    blas_of(StreamId{stream}).prepare();
+  graphs_.begin_run(*request_, work_->graphs_);
+  kept_ = work_->graphs_;
+  if (work_->multiplies()) {
+    for (std::uint32_t stream = 0; stream < request.stream_count; ++stream) {
+      blas_of(StreamId{stream}).prepare();
+    }
   }
   if (request.event_count > 0) static_cast<void>(event_of(EventId{request.event_count - 1}));
   timed_.clear();
   row_tasks_.clear();
-  task_events_.clear();
-  if (request.timing == TaskTiming::events) {
-    task_events_.reserve(request.graph.task_count());
-    for (std::size_t i = 0; i < request.graph.task_count(); ++i) {
-      task_events_.push_back({make_event(true), make_event(true)});
-    }
+  timed_run_ = request.timing == TaskTiming::events;
+  while (timed_run_ && kept_->events.size() < request.graph.task_count()) {
+    kept_->events.push_back({make_event(true), make_event(true)});
   }
   synchronize();
 }
@@ -105,7 +104,12 @@ void CudaBackend::begin_run(const RunRequest& request) {
 std::vector<LoadedNode> CudaBackend::load_graph(const GraphRow& row, LaunchObserver* observer) {
   const auto tasks = row.shape.tasks(row.row);
   row_tasks_[{row.graph, row.row}].assign(tasks.begin(), tasks.end());
-  return graphs_->load(row, *work_, observer, task_events_);
+  return graphs_.load(row, *work_, observer);
+}
+
+void CudaBackend::begin_steadily() {
+  if (!steady_) steady_.emplace(*context_);
+  steady_->enter();
 }
 
 /// Where an event on the idle device lies between two readings of the host's clock; of several
@@ -139,23 +143,35 @@ void CudaBackend::create_stream(StreamId stream, int priority, const StreamSpec&
   if (spec.sync == StreamSync::legacy_default) {
     made.handle = cudaStreamLegacy;
   } else {
-    made.owned = make_stream(priority, spec.sync == StreamSync::blocking);
+    made.kind = {priority, spec.sync == StreamSync::blocking};
+    std::vector<CudaStream>& idle = idle_streams_[made.kind];
+    if (idle.empty()) {
+      made.owned = make_stream(priority, made.kind.second);
+    } else {
+      made.owned = std::move(idle.back());
+      idle.pop_back();
+    }
     made.handle = made.owned.get();
   }
   streams_[stream] = std::move(made);
-  if (!clock_started_) blas_of(stream).prepare();
+  if (!clock_started_ && work_->multiplies()) blas_of(stream).prepare();
+}
+
+void CudaBackend::give_back(Stream& stream) {
+  if (stream.owned) used_streams_.emplace_back(stream.kind, std::move(stream.owned));
+  stream = {};
 }
 
 void CudaBackend::destroy_stream(StreamId stream) {
   Stream& destroyed = stream_of(stream);
   blas_of(stream).unbind();
-  destroyed = {};
+  give_back(destroyed);
 }
 
 void CudaBackend::launch(StreamId stream, TaskId task) {
   const cudaStream_t handle = stream_of(stream).handle;
-  if (!task_events_.empty()) {
-    check_cuda(cudaEventRecord(task_events_[task.value()].started.get(), handle),
+  if (timed_run_) {
+    check_cuda(cudaEventRecord(kept_->events[task.value()].started.get(), handle),
                "cudaEventRecord");
   }
   work_->launch(task,
@@ -163,8 +179,8 @@ void CudaBackend::launch(StreamId stream, TaskId task) {
                  .blas = blas_of(stream),
                  .capturing = false,
                  .stream_number = stream_of(stream).number});
-  if (!task_events_.empty()) {
-    check_cuda(cudaEventRecord(task_events_[task.value()].ended.get(), handle), "cudaEventRecord");
+  if (timed_run_) {
+    check_cuda(cudaEventRecord(kept_->events[task.value()].ended.get(), handle), "cudaEventRecord");
     timed_.push_back(task);
   }
 }
@@ -201,8 +217,8 @@ void CudaBackend::synchronize() {
 }
 
 void CudaBackend::launch_graph(StreamId stream, std::uint32_t graph, std::uint32_t row) {
-  graphs_->launch(stream_of(stream).handle, graph, row);
-  if (task_events_.empty()) return;
+  graphs_.launch(stream_of(stream).handle, graph, row);
+  if (!timed_run_) return;
   const std::vector<TaskId>& tasks = row_tasks_.at({graph, row});
   timed_.insert(timed_.end(), tasks.begin(), tasks.end());
 }
@@ -210,15 +226,18 @@ void CudaBackend::launch_graph(StreamId stream, std::uint32_t graph, std::uint32
 void CudaBackend::end_run() {
   static_cast<void>(cudaDeviceSynchronize());
   static_cast<void>(cudaGetLastError());
-  graphs_.reset();
+  for (Stream& stream : streams_) give_back(stream);
   streams_.clear();
+  for (auto& [kind, stream] : used_streams_) idle_streams_[kind].push_back(std::move(stream));
+  used_streams_.clear();
+  kept_.reset();
 }
 
 std::vector<TaskTime> CudaBackend::task_times() {
   std::vector<TaskTime> times;
   times.reserve(timed_.size());
   for (const TaskId task : timed_) {
-    const TaskEvents& events = task_events_[task.value()];
+    const TaskEvents& events = kept_->events[task.value()];
     const Time started = std::max(origin_time_ + between(origin_, events.started), Time{});
     times.push_back({.task = task,
                      .started = started,

@@ -7,6 +7,7 @@
 #include "real_exec/cuda/cuda_graphs.hpp"
 #include "real_exec/cuda/cuda_handles.hpp"
 #include "real_exec/cuda/cuda_work.hpp"
+#include "real_exec/cuda/steady_state.hpp"
 #include "real_exec/executor/device_backend.hpp"
 
 #include <cstdint>
@@ -18,11 +19,13 @@
 
 namespace schedlab::detail {
 
-/// Streams, events and graphs of a CUDA device. The handles of cuBLAS, one per stream number, and
-/// the events are kept between runs.
+/// Streams, events and graphs of a CUDA device. The handles of cuBLAS, one per stream number, the
+/// events and the streams are kept between runs, so that what a plan or policy creates within its
+/// run was mostly there before, as the streams of a library are; a work keeps its graphs.
 class CudaBackend final : public DeviceBackend {
  public:
-  explicit CudaBackend(std::shared_ptr<const CudaContext> context) : context_(std::move(context)) {}
+  explicit CudaBackend(std::shared_ptr<const CudaContext> context)
+      : context_(std::move(context)), graphs_(context_) {}
 
   /// What tasks launch in the runs from now on; must outlive them.
   void use(CudaWork& work) { work_ = &work; }
@@ -30,6 +33,7 @@ class CudaBackend final : public DeviceBackend {
   [[nodiscard]] const DeviceProperties& properties() const override { return context_->properties; }
   void begin_run(const RunRequest& request) override;
   std::vector<LoadedNode> load_graph(const GraphRow& row, LaunchObserver* observer) override;
+  void begin_steadily() override;
   [[nodiscard]] CpuClock start_clock() override;
   void create_stream(StreamId stream, int priority, const StreamSpec& spec) override;
   void destroy_stream(StreamId stream) override;
@@ -47,11 +51,14 @@ class CudaBackend final : public DeviceBackend {
  private:
   struct Stream {
     cudaStream_t handle = nullptr;
-    CudaStream owned;          // empty: the legacy default stream
-    std::uint32_t number = 0;  // of all that were made
+    CudaStream owned;           // empty: the legacy default stream
+    std::pair<int, bool> kind;  // priority; does it wait for the legacy default stream?
+    std::uint32_t number = 0;   // of all that were made
   };
 
   void warm_up();
+  /// Into the pool, of which nothing is taken before the next run: work may still be in it.
+  void give_back(Stream& stream);
   Stream& stream_of(StreamId stream);
   [[nodiscard]] CudaBlas& blas_of(StreamId stream);
   cudaEvent_t event_of(EventId event);
@@ -64,11 +71,14 @@ class CudaBackend final : public DeviceBackend {
   std::uint32_t streams_made_ = 0;
   IdVector<StreamId, std::unique_ptr<CudaBlas>> blas_;
   std::vector<CudaEvent> events_;  // of earlier runs complete, which is as good as not recorded
-  std::vector<TaskEvents> task_events_;  // by task; empty without timing
-  std::vector<TaskId> timed_;            // launched, each on its own or in a graph
+  std::map<std::pair<int, bool>, std::vector<CudaStream>> idle_streams_;
+  std::vector<std::pair<std::pair<int, bool>, CudaStream>> used_streams_;  // destroyed in this run
+  std::shared_ptr<KeptGraphs> kept_;                                       // the work's
+  bool timed_run_ = false;
+  std::vector<TaskId> timed_;  // launched, each on its own or in a graph
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<TaskId>> row_tasks_;
-  std::vector<std::unique_ptr<CudaBlas>> graph_blas_;
-  std::optional<CudaGraphs> graphs_;
+  CudaGraphs graphs_;
+  std::optional<SteadyState> steady_;
   CudaEvent origin_;
   Time origin_time_{};  // of origin_, on the run's clock: before time 0
 };

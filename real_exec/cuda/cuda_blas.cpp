@@ -72,6 +72,12 @@ void CudaBlas::bind(cudaStream_t stream) {
   bound_ = stream;
 }
 
+void CudaBlas::allow(std::int64_t units) {
+  if (units == units_) return;
+  library_.check(library_.set_units(handle_, blas_size(units, "units")), "cublasSetSmCountTarget");
+  units_ = units;
+}
+
 // cuBLAS has columns one after another: to it all matrices are their transposes, and C^T = B^T A^T.
 
 void CudaBlas::multiply_one(const BlasProduct& p,
@@ -138,6 +144,7 @@ void CudaBlas::multiply(const BlasProduct& p, cudaStream_t stream, bool measurin
     return;
   }
   bind(stream);
+  allow(p.units);
   const BlasScalars scalars(p);
   // Not a batch of one: cuBLAS may choose otherwise for batches.
   if (p.count == 1) {

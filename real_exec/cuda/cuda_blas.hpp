@@ -36,6 +36,7 @@ class CudaBlas {
 
  private:
   void bind(cudaStream_t stream);
+  void allow(std::int64_t units);
   void multiply_one(const BlasProduct& p,
                     const BlasTypes& types,
                     const void* alpha,
@@ -51,6 +52,7 @@ class CudaBlas {
   cublasHandle_t handle_ = nullptr;
   DeviceArray<std::byte> workspace_;
   cudaStream_t bound_ = nullptr;
+  std::int64_t units_ = 0;  // that products may use; 0: all
 };
 
 }  // namespace schedlab::detail

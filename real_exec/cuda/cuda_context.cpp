@@ -184,6 +184,7 @@ std::shared_ptr<const CudaContext> make_cuda_context(const CudaExecutorOptions& 
   // cuBLAS documentation of cublasSetWorkspace: 32 MiB from compute capability 9.0 on, 4 MiB
   // before.
   constexpr std::size_t mebibyte = std::size_t{1} << 20U;
+  context->cache_bytes = static_cast<std::size_t>(attribute(cudaDevAttrL2CacheSize, device));
   context->workspace_bytes =
       (attribute(cudaDevAttrComputeCapabilityMajor, device) >= 9 ? 32 : 4) * mebibyte;
   return context;

@@ -19,8 +19,11 @@ struct CudaContext {
   DeviceProperties properties;
   std::size_t shared_memory_per_block = 0;  ///< that a kernel may ask for at most, in bytes
   std::size_t workspace_bytes = 0;          ///< of each handle of cuBLAS
+  std::size_t cache_bytes = 0;              ///< of the last-level cache
   std::unique_ptr<const BlasLibrary> blas;
   std::unique_ptr<LtProducts> lt;  ///< nullptr: products are cuBLAS's
+  /// Of a multiprocessor under load, measured by the first work that spins.
+  mutable std::optional<double> cycles_per_us;
 
   /// Makes the device that of the calling thread.
   void use() const;

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
+#include <utility>
 
 namespace schedlab::detail {
 namespace {
@@ -97,18 +97,52 @@ class Capture {
 
 }  // namespace
 
-CudaGraphs::Lanes& CudaGraphs::lanes_of(const GraphRow& row) {
-  Lanes& lanes = lanes_[row.graph];
-  if (!lanes.of.empty()) return lanes;
-  GraphLanes cut = graph_lanes(row.shape);
-  lanes = {.first = used_blas_, .of = std::move(cut.of)};
-  used_blas_ += cut.count;
-  while (blas_.size() < used_blas_) {
-    blas_.push_back(
-        std::make_unique<CudaBlas>(*context_.blas, context_.lt.get(), context_.workspace_bytes));
+void CudaGraphs::begin_run(const RunRequest& request, std::shared_ptr<KeptGraphs>& kept) {
+  constexpr std::size_t most = 64;  // assumed: of the plans that take turns in a measurement
+  if (kept == nullptr || kept->handles != handles_) {
+    kept = std::make_shared<KeptGraphs>();
+    kept->context = context_;
+    kept->handles = handles_;
   }
-  for (std::size_t i = lanes.first; i < used_blas_; ++i) blas_[i]->prepare();
-  return lanes;
+  while (kept->graphs.size() > most) kept->graphs.pop_back();
+  for (const auto& [number, lanes] : *handles_) {
+    for (const auto& blas : lanes) blas->unbind();
+  }
+  request_ = &request;
+  kept_ = kept.get();
+  of_run_.clear();
+}
+
+KeptGraphs::Graph& CudaGraphs::graph_of(const GraphRow& row, bool multiplies) {
+  KeptGraphs::Graph*& of_run = of_run_[row.graph];
+  if (of_run != nullptr) return *of_run;
+  const bool timed = request_->timing == TaskTiming::events;
+  auto& graphs = kept_->graphs;
+  const auto found = std::find_if(graphs.begin(), graphs.end(), [&](const auto& one) {
+    return one.number == row.graph && one.timed == timed && one.shape == row.shape;
+  });
+  if (found != graphs.end()) {
+    graphs.splice(graphs.begin(), graphs, found);
+    of_run = &graphs.front();
+    return *of_run;
+  }
+  GraphLanes cut = graph_lanes(row.shape);
+  auto& handles = (*handles_)[row.graph];
+  while (handles.size() < cut.count) {
+    handles.push_back(
+        std::make_unique<CudaBlas>(*context_->blas, context_->lt.get(), context_->workspace_bytes));
+  }
+  if (multiplies) {
+    for (std::size_t i = 0; i < cut.count; ++i) handles[i]->prepare();
+  }
+  of_run = &graphs.emplace_front(KeptGraphs::Graph{.number = row.graph,
+                                                   .shape = row.shape,
+                                                   .timed = timed,
+                                                   .lanes = std::move(cut.of),
+                                                   .rows = {},
+                                                   .done = {}});
+  if (row.shape.launch_count() > 1) of_run->done = make_event(false);
+  return *of_run;
 }
 
 cudaStream_t CudaGraphs::capture_stream(int priority) {
@@ -121,15 +155,12 @@ CudaGraphs::Parts CudaGraphs::capture(cudaGraph_t graph,
                                       const std::vector<cudaGraphNode_t>& needs,
                                       const GraphRow& row,
                                       std::uint32_t node,
+                                      CudaBlas& blas,
                                       CudaWork& work) {
-  Lanes& lanes = lanes_of(row);
   const cudaStream_t stream = capture_stream(row.priorities[node]);
   Capture capture(stream, graph, needs);
   work.launch(row.shape.task(row.row, node),
-              {.stream = stream,
-               .blas = *blas_[lanes.first + lanes.of[node]],
-               .capturing = true,
-               .stream_number = std::nullopt});
+              {.stream = stream, .blas = blas, .capturing = true, .stream_number = std::nullopt});
   Parts parts{.all = {}, .last = last_captured(stream)};
   capture.end();
   return parts;
@@ -184,18 +215,20 @@ LoadedNode CudaGraphs::read_back(const Parts& parts, std::uint32_t node, const O
   return loaded;
 }
 
-std::vector<LoadedNode> CudaGraphs::load(const GraphRow& row,
-                                         CudaWork& work,
-                                         LaunchObserver* observer,
-                                         const std::vector<TaskEvents>& events) {
+KeptGraphs::Row CudaGraphs::make(const GraphRow& row,
+                                 const KeptGraphs::Graph& graph,
+                                 CudaWork& work,
+                                 LaunchObserver* observer) {
   cudaGraph_t made = nullptr;
   check_cuda(cudaGraphCreate(&made, 0), "cudaGraphCreate");
-  Executable executable{.graph = CudaGraph(made), .exec = {}};
+  KeptGraphs::Row result{
+      .priorities = row.priorities, .graph = CudaGraph(made), .exec = {}, .nodes = {}};
+  const auto& handles = handles_->at(row.graph);
   std::vector<Parts> parts;
-  std::vector<LoadedNode> loaded;
   Owners owners;
   for (std::uint32_t node = 0; node < row.shape.node_count(); ++node) {
     const TaskId task = row.shape.task(row.row, node);
+    const TaskEvents* const events = graph.timed ? &kept_->events[task.value()] : nullptr;
     Parts ends;
     for (const std::uint32_t need : row.shape.needs(node)) {
       ends.last.insert(ends.last.end(), parts[need].last.begin(), parts[need].last.end());
@@ -204,17 +237,17 @@ std::vector<LoadedNode> CudaGraphs::load(const GraphRow& row,
     ends.last.erase(std::unique(ends.last.begin(), ends.last.end()), ends.last.end());
     if (observer != nullptr) observer->before_node(task, row.graph, node);
     try {
-      if (!events.empty()) add_event(made, ends, events[task.value()].started.get());
-      ends = capture(made, ends.last, row, node, work);
-      if (!events.empty()) add_event(made, ends, events[task.value()].ended.get());
+      if (events != nullptr) add_event(made, ends, events->started.get());
+      ends = capture(made, ends.last, row, node, *handles[graph.lanes[node]], work);
+      if (events != nullptr) add_event(made, ends, events->ended.get());
       own_parts(ends, node, owners);
       set_priority(ends, row.priorities[node]);
-      loaded.push_back(read_back(ends, node, owners));
+      result.nodes.push_back(read_back(ends, node, owners));
     } catch (const DeviceError& error) {
       throw DeviceError(fmt::format("graph {}, node {} (task {}): {}",
                                     row.graph,
                                     node,
-                                    request_.graph.name(task),
+                                    request_->graph.name(task),
                                     error.what()));
     }
     if (observer != nullptr) observer->after_node(task, row.graph, node);
@@ -224,24 +257,34 @@ std::vector<LoadedNode> CudaGraphs::load(const GraphRow& row,
   unsigned long long flags = 0;
   if (row.shape.node_priorities) flags = cudaGraphInstantiateFlagUseNodePriority;
   check_cuda(cudaGraphInstantiate(&exec, made, flags), "cudaGraphInstantiate");
-  executable.exec = CudaGraphExec(exec);
-  const cudaStream_t stream = capture_stream(context_.properties.least_priority);
+  result.exec = CudaGraphExec(exec);
+  const cudaStream_t stream = capture_stream(context_->properties.least_priority);
   check_cuda(cudaGraphUpload(exec, stream), "cudaGraphUpload");
   check_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
-  if (row.shape.launch_count() > 1 && !done_[row.graph]) done_[row.graph] = make_event(false);
-  rows_[{row.graph, row.row}] = std::move(executable);
-  return loaded;
+  return result;
+}
+
+std::vector<LoadedNode> CudaGraphs::load(const GraphRow& row,
+                                         CudaWork& work,
+                                         LaunchObserver* observer) {
+  KeptGraphs::Graph& graph = graph_of(row, work.multiplies());
+  const auto found = graph.rows.find(row.row);
+  if (observer == nullptr && found != graph.rows.end() &&
+      found->second.priorities == row.priorities) {
+    return found->second.nodes;
+  }
+  return (graph.rows[row.row] = make(row, graph, work, observer)).nodes;
 }
 
 void CudaGraphs::launch(cudaStream_t stream, std::uint32_t graph, std::uint32_t row) {
-  const auto done = done_.find(graph);
+  const KeptGraphs::Graph& launched = *of_run_.at(graph);
   // An event that was never recorded holds nobody up.
-  if (done != done_.end() && done->second) {
-    check_cuda(cudaStreamWaitEvent(stream, done->second.get(), 0), "cudaStreamWaitEvent");
+  if (launched.done) {
+    check_cuda(cudaStreamWaitEvent(stream, launched.done.get(), 0), "cudaStreamWaitEvent");
   }
-  check_cuda(cudaGraphLaunch(rows_.at({graph, row}).exec.get(), stream), "cudaGraphLaunch");
-  if (done != done_.end() && done->second) {
-    check_cuda(cudaEventRecord(done->second.get(), stream), "cudaEventRecord");
+  check_cuda(cudaGraphLaunch(launched.rows.at(row).exec.get(), stream), "cudaGraphLaunch");
+  if (launched.done) {
+    check_cuda(cudaEventRecord(launched.done.get(), stream), "cudaEventRecord");
   }
 }
 

@@ -6,11 +6,12 @@
 #include "real_exec/cuda/cuda_handles.hpp"
 #include "real_exec/cuda/cuda_work.hpp"
 #include "real_exec/executor/device_backend.hpp"
+#include "sim/plan/device_graph.hpp"
 
 #include <cuda_runtime_api.h>
 
-#include <cstddef>
 #include <cstdint>
+#include <list>
 #include <map>
 #include <memory>
 #include <utility>
@@ -24,7 +25,35 @@ struct TaskEvents {
   CudaEvent ended;
 };
 
-/// The device graphs of one run.
+/// Handles of cuBLAS for the lanes of graphs, by the graph's number in its plan.
+using GraphHandles = std::map<std::uint32_t, std::vector<std::unique_ptr<CudaBlas>>>;
+
+/// The executable device graphs that were made of a work's launches: one for each row of an equal
+/// graph under the same number in a plan, with or without timing events. They are launched as often
+/// as such plans run.
+struct KeptGraphs {
+  struct Row {
+    std::vector<int> priorities;
+    CudaGraph graph;
+    CudaGraphExec exec;
+    std::vector<LoadedNode> nodes;
+  };
+  struct Graph {
+    std::uint32_t number = 0;
+    DeviceGraph shape;
+    bool timed = false;
+    std::vector<std::uint32_t> lanes;  ///< by node
+    std::map<std::uint32_t, Row> rows;
+    CudaEvent done;  ///< of a graph with several rows: the launch before
+  };
+
+  std::shared_ptr<const CudaContext> context;
+  std::shared_ptr<GraphHandles> handles;  ///< whose workspaces the graphs use
+  std::vector<TaskEvents> events;         ///< by task; empty until a run is timed
+  std::list<Graph> graphs;                ///< the latest first
+};
+
+/// Makes device graphs and launches them.
 ///
 /// A graph is made node by node: what a task launches is captured straight into the graph, with the
 /// last nodes of the tasks it needs as dependencies, so that the graph has the plan's edges and no
@@ -32,18 +61,14 @@ struct TaskEvents {
 /// into the one stream it is given.
 class CudaGraphs {
  public:
-  /// References must outlive this. `blas`: handles for lanes of graphs, of which more are made
-  /// where they do not suffice.
-  CudaGraphs(const CudaContext& context,
-             const RunRequest& request,
-             std::vector<std::unique_ptr<CudaBlas>>& blas)
-      : context_(context), request_(request), blas_(blas) {}
+  explicit CudaGraphs(std::shared_ptr<const CudaContext> context)
+      : context_(std::move(context)), handles_(std::make_shared<GraphHandles>()) {}
 
-  /// Makes an executable graph and uploads it. `events`: by task; empty without timing.
-  std::vector<LoadedNode> load(const GraphRow& row,
-                               CudaWork& work,
-                               LaunchObserver* observer,
-                               const std::vector<TaskEvents>& events);
+  /// `request` and `kept`, if it holds anything of this device, must outlive the run. Few graphs
+  /// are kept from runs long ago.
+  void begin_run(const RunRequest& request, std::shared_ptr<KeptGraphs>& kept);
+  /// An executable graph, uploaded. Made anew if there is an observer, who is told of each node.
+  std::vector<LoadedNode> load(const GraphRow& row, CudaWork& work, LaunchObserver* observer);
   /// Behind the graph's launch before, in whatever stream.
   void launch(cudaStream_t stream, std::uint32_t graph, std::uint32_t row);
 
@@ -54,35 +79,30 @@ class CudaGraphs {
     std::vector<cudaGraphNode_t> last;  ///< what a node that needs this one depends on
   };
   using Owners = std::map<cudaGraphNode_t, std::uint32_t>;
-  struct Lanes {
-    std::size_t first = 0;          // of the handles
-    std::vector<std::uint32_t> of;  // by node
-  };
-  struct Executable {
-    CudaGraph graph;
-    CudaGraphExec exec;
-  };
 
-  Lanes& lanes_of(const GraphRow& row);
+  KeptGraphs::Graph& graph_of(const GraphRow& row, bool multiplies);
+  KeptGraphs::Row make(const GraphRow& row,
+                       const KeptGraphs::Graph& graph,
+                       CudaWork& work,
+                       LaunchObserver* observer);
   cudaStream_t capture_stream(int priority);
   Parts capture(cudaGraph_t graph,
                 const std::vector<cudaGraphNode_t>& needs,
                 const GraphRow& row,
                 std::uint32_t node,
+                CudaBlas& blas,
                 CudaWork& work);
   static void add_event(cudaGraph_t graph, Parts& parts, cudaEvent_t event);
   static void own_parts(Parts& parts, std::uint32_t node, Owners& owners);
   static void set_priority(const Parts& parts, int priority);
   static LoadedNode read_back(const Parts& parts, std::uint32_t node, const Owners& owners);
 
-  const CudaContext& context_;
-  const RunRequest& request_;
-  std::vector<std::unique_ptr<CudaBlas>>& blas_;
-  std::size_t used_blas_ = 0;
+  std::shared_ptr<const CudaContext> context_;
+  std::shared_ptr<GraphHandles> handles_;
   std::map<int, CudaStream> capture_streams_;  // by priority
-  std::map<std::uint32_t, Lanes> lanes_;       // by graph
-  std::map<std::pair<std::uint32_t, std::uint32_t>, Executable> rows_;
-  std::map<std::uint32_t, CudaEvent> done_;  // of graphs with several rows: the launch before
+  const RunRequest* request_ = nullptr;
+  KeptGraphs* kept_ = nullptr;
+  std::map<std::uint32_t, KeptGraphs::Graph*> of_run_;  // by number
 };
 
 }  // namespace schedlab::detail

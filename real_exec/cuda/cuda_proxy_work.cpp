@@ -8,6 +8,7 @@
 #include "real_exec/cuda/proxy_kernels.hpp"
 #include "sim/base/ceil_div.hpp"
 #include "sim/base/error.hpp"
+#include "sim/graph/product_layout.hpp"
 
 #include <fmt/format.h>
 
@@ -58,7 +59,7 @@ class CudaProxyWork::Implementation {
                  const CudaProxyOptions& options)
       : context_(std::move(context)), graph_(graph), costs_(costs), options_(options) {
     make_arrays();
-    measure_clock();
+    prepare_spins();
     for (const Operation& operation : graph.operations()) {
       spins_.push_back(spins(operation) ? std::optional(spin_shape(operation)) : std::nullopt);
     }
@@ -69,6 +70,13 @@ class CudaProxyWork::Implementation {
     const auto& spin = spins_[graph_.operation_id(task)];
     if (spin) return launch_spin(task, *spin, to);
     for (const Kernel& kernel : graph_.operation(task).kernels) launch_kernel(task, kernel, to);
+  }
+  [[nodiscard]] bool multiplies() const {
+    const auto& all = graph_.operations();
+    return std::any_of(all.begin(), all.end(), [&](const Operation& operation) {
+      const auto& kernels = operation.kernels;
+      return !spins(operation) && std::any_of(kernels.begin(), kernels.end(), detail::is_product);
+    });
   }
   void reset() {
     if (records_.empty()) return;
@@ -89,7 +97,7 @@ class CudaProxyWork::Implementation {
                        [](const Kernel& kernel) { return kernel.kind == TaskKind::fixed; });
   }
   void make_arrays();
-  void measure_clock();
+  void prepare_spins() const;
   void make_records();
   [[nodiscard]] SpinShape spin_shape(const Operation& operation) const;
   void launch_spin(TaskId task, const SpinShape& shape, const CudaLaunch& to) const;
@@ -110,7 +118,6 @@ class CudaProxyWork::Implementation {
   DeviceArray<float> results_;
   detail::PinnedArray<std::byte> host_;
   mutable std::vector<std::byte> pageable_;
-  double cycles_per_us_ = 0;
   IdVector<OperationId, std::optional<SpinShape>> spins_;
   DeviceArray<detail::SpinRecord> records_;
   IdVector<TaskId, std::size_t> first_record_;
@@ -140,18 +147,24 @@ void CudaProxyWork::Implementation::make_arrays() {
     operands_low_ = DeviceArray<detail::Bf16>(operands_.size());
     detail::round_to_bf16(operands_.data(), operands_low_.data(), elements, nullptr);
   }
-  // Room for several results side by side, so that tasks at once do not share lines of a cache.
-  results_ = DeviceArray<float>(std::max(4 * largest_result, detail::min_proxy_elements));
+  results_ = DeviceArray<float>(detail::proxy_result_elements(largest_result));
+  check_cuda(cudaMemset(results_.data(), 0, results_.bytes()), "cudaMemset");  // some add to it
   host_ = detail::PinnedArray<std::byte>(host_bytes);
   pageable_.resize(pageable_bytes);
   check_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
 }
 
-/// How many cycles of a multiprocessor a microsecond has, by the device's own timer; the last of
-/// several spins of about 10 ms, when the clock rate has risen.
-void CudaProxyWork::Implementation::measure_clock() {
-  constexpr long long cycles = 20'000'000;
-  constexpr int tries = 4;
+/// How many cycles of a multiprocessor a microsecond has, by the device's own timer: measured once,
+/// as the last of several spins of about 10 ms, when the clock rate has risen. A short spin before
+/// each work keeps it there.
+void CudaProxyWork::Implementation::prepare_spins() const {
+  const auto& all = graph_.operations();
+  if (std::none_of(all.begin(), all.end(), [&](const Operation& one) { return spins(one); }))
+    return;
+  detail::allow_spin_shared_memory(context_->shared_memory_per_block);
+  const bool known = context_->cycles_per_us.has_value();
+  const long long cycles = known ? 4'000'000 : 20'000'000;
+  const int tries = known ? 1 : 4;
   const DeviceArray<detail::SpinRecord> record(1);
   for (int i = 0; i < tries; ++i) {
     detail::spin({.blocks = 1, .threads = 32, .shared_memory = 0}, cycles, record.data(), nullptr);
@@ -159,10 +172,10 @@ void CudaProxyWork::Implementation::measure_clock() {
   detail::SpinRecord last;
   check_cuda(cudaMemcpy(&last, record.data(), sizeof(last), cudaMemcpyDeviceToHost),
              "cudaMemcpy from the device");
+  if (known) return;
   const auto ns = static_cast<double>(last.ended_ns - last.started_ns);
   if (ns <= 0) throw DeviceError("the device's timer (%globaltimer) stands still");
-  cycles_per_us_ = static_cast<double>(cycles) / (ns / 1000);
-  detail::allow_spin_shared_memory(context_->shared_memory_per_block);
+  context_->cycles_per_us = static_cast<double>(cycles) / (ns / 1000);
 }
 
 CudaProxyWork::Implementation::SpinShape CudaProxyWork::Implementation::spin_shape(
@@ -211,7 +224,7 @@ void CudaProxyWork::Implementation::launch_spin(TaskId task,
   const double us = to_us(costs_.duration(task)) / static_cast<double>(shape.waves);
   detail::SpinRecord* const records =
       records_.empty() ? nullptr : records_.data() + first_record_[task];
-  detail::spin(shape.grid, std::llround(us * cycles_per_us_), records, to.stream);
+  detail::spin(shape.grid, std::llround(us * context_->cycles_per_us.value()), records, to.stream);
 }
 
 void CudaProxyWork::Implementation::launch_kernel(TaskId task,
@@ -242,23 +255,28 @@ void CudaProxyWork::Implementation::multiply(TaskId task,
                                              const Kernel& kernel,
                                              const CudaLaunch& to) const {
   const DataType type = arithmetic(kernel);
-  const auto factor = [&](std::int64_t rows, std::int64_t columns, std::size_t which) {
-    const auto elements =
-        static_cast<std::size_t>(rows * columns) * (type == DataType::fp64 ? 2 : 1);
-    const std::size_t at = detail::operand_place(graph_, task, operands_.size(), elements, which);
-    const void* const data = bytes_per_element(type) == 2
-                                 ? static_cast<const void*>(operands_low_.data() + at)
-                                 : operands_.data() + at;
-    return detail::BlasMatrix{.data = data, .stride = columns};
-  };
+  const ProductLayout layout = product_layout(graph_.operation(task).name, kernel);
+  const auto factor =
+      [&](std::int64_t rows, std::int64_t columns, std::size_t which, bool transposed) {
+        const auto elements =
+            static_cast<std::size_t>(rows * columns) * (type == DataType::fp64 ? 2 : 1);
+        const std::size_t at =
+            detail::operand_place(graph_, task, operands_.size(), elements, which);
+        const void* const data = bytes_per_element(type) == 2
+                                     ? static_cast<const void*>(operands_low_.data() + at)
+                                     : operands_.data() + at;
+        return detail::BlasMatrix{
+            .data = data, .stride = transposed ? rows : columns, .transposed = transposed};
+      };
   to.multiply({.m = kernel.m,
                .n = kernel.n,
                .k = kernel.k,
-               .a = factor(kernel.m, kernel.k, 0),
-               .b = factor(kernel.k, kernel.n, 1),
+               .a = factor(kernel.m, kernel.k, 0, layout == ProductLayout::tn),
+               .b = factor(kernel.k, kernel.n, 1, layout == ProductLayout::nt),
                .c = result(task, result_elements(kernel)),
                .c_stride = kernel.n,
                .c_product = kernel.m * kernel.n,
+               .add = accumulates(kernel),
                .type = type,
                .count = detail::product_count(kernel)});
 }
@@ -325,6 +343,10 @@ CudaProxyWork::~CudaProxyWork() = default;
 
 void CudaProxyWork::launch(TaskId task, const detail::CudaLaunch& to) {
   implementation_->launch(task, to);
+}
+
+bool CudaProxyWork::multiplies() const {
+  return implementation_->multiplies();
 }
 
 void CudaProxyWork::reset() {

@@ -167,6 +167,7 @@ void CudaRecurrentWork::launch(TaskId task, const detail::CudaLaunch& to) {
 }
 
 void CudaRecurrentWork::reset() {
+  if (implementation_->memory) launches_change();  // addresses are given anew
   implementation_->reset();
 }
 
@@ -175,11 +176,13 @@ std::optional<AllocatedMemory> CudaRecurrentWork::memory() const {
 }
 
 void CudaRecurrentWork::train_on(const PaddedBatch& batch) {
+  launches_change();  // the loss has other factors
   implementation_->launches.arrays().train_on(batch);
 }
 
 void CudaRecurrentWork::continue_from(const TrainedNetwork& other) {
   const auto& from = dynamic_cast<const CudaRecurrentWork&>(other);
+  launches_change();
   implementation_->launches.arrays().continue_from(from.implementation_->launches.arrays());
 }
 

@@ -23,6 +23,7 @@ namespace detail {
 class CudaBackend;
 struct CudaContext;
 struct CudaLaunch;
+struct KeptGraphs;
 }  // namespace detail
 
 class CudaExecutor;
@@ -32,10 +33,18 @@ class CudaWork : public DeviceWork {
  public:
   /// Puts the task's kernels and copies into a stream, in order. Throws DeviceError.
   virtual void launch(TaskId task, const detail::CudaLaunch& to) = 0;
+  /// Does any task multiply matrices? Only then streams have handles of cuBLAS.
+  [[nodiscard]] virtual bool multiplies() const { return true; }
+
+ protected:
+  /// What tasks launch has other addresses or arguments from now on: device graphs that were made
+  /// of launches before are not used again.
+  void launches_change() { graphs_.reset(); }
 
  private:
   friend class detail::CudaBackend;
   bool warm_ = false;  // one task of each operation has been launched
+  std::shared_ptr<detail::KeptGraphs> graphs_;
 };
 
 using CudaPrecision = ProductPrecision;
@@ -126,6 +135,7 @@ class CudaProxyWork final : public CudaWork {
   ~CudaProxyWork() override;
 
   void launch(TaskId task, const detail::CudaLaunch& to) override;
+  [[nodiscard]] bool multiplies() const override;
   void reset() override;
 
   /// Blocks of the latest run, by task and block; empty without record_blocks.

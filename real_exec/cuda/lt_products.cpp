@@ -14,7 +14,7 @@ namespace schedlab::detail {
 namespace {
 
 constexpr int max_suggestions = 8;  // assumed: later ones are rarely the fastest
-constexpr int timed_runs = 5;       // assumed: events tell half a microsecond
+constexpr int timed_rounds = 5;     // assumed: events tell half a microsecond
 
 /// The library's own default, and what memory of cudaMalloc has at least (CUDA C++ Programming
 /// Guide, device memory accesses).
@@ -41,6 +41,7 @@ struct LtProducts::Call {
             p.k,
             static_cast<std::int64_t>(p.type),
             p.count,
+            p.units,
             static_cast<std::int64_t>(p.add),
             p.a.stride,
             static_cast<std::int64_t>(p.a.transposed),
@@ -68,6 +69,9 @@ class LtProducts::Shape {
           "cublasLtMatmulDescCreate");
     set_transposed(CUBLASLT_MATMUL_DESC_TRANSA, p.b.transposed);
     set_transposed(CUBLASLT_MATMUL_DESC_TRANSB, p.a.transposed);
+    if (p.units > 0) {
+      set(CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET, static_cast<std::int32_t>(p.units));
+    }
     make(first, call.types.factor, p.n, p.k, p.b, p.count);
     make(second, call.types.factor, p.k, p.m, p.a, p.count);
     make(result,
@@ -97,7 +101,11 @@ class LtProducts::Shape {
   void check(cublasStatus_t status, const char* call) const { statuses_.check(status, call); }
 
   void set_transposed(cublasLtMatmulDescAttributes_t which, bool transposed) {
-    const cublasOperation_t value = transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
+    set(which, transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
+  }
+
+  template <class Value>
+  void set(cublasLtMatmulDescAttributes_t which, Value value) {
     check(library_.set_operation(operation, which, &value, sizeof(value)),
           "cublasLtMatmulDescSetAttribute");
   }
@@ -192,23 +200,39 @@ cublasStatus_t LtProducts::run(const Shape& shape,
                            call.stream);
 }
 
+/// Less than nothing where the suggestion turns out not to be possible.
 float LtProducts::time_us(const Shape& shape,
                           const Call& call,
                           const cublasLtMatmulAlgo_t& algorithm) const {
-  constexpr float never = std::numeric_limits<float>::infinity();
-  // The first run loads the kernel; a suggestion may turn out not to be possible.
-  if (run(shape, call, algorithm) != CUBLAS_STATUS_SUCCESS) return never;
   const CudaEvent begin = make_event(true);
   const CudaEvent end = make_event(true);
   check_cuda(cudaEventRecord(begin.get(), call.stream), "cudaEventRecord");
-  for (int i = 0; i < timed_runs; ++i) {
-    if (run(shape, call, algorithm) != CUBLAS_STATUS_SUCCESS) return never;
-  }
+  if (run(shape, call, algorithm) != CUBLAS_STATUS_SUCCESS) return -1;
   check_cuda(cudaEventRecord(end.get(), call.stream), "cudaEventRecord");
   check_cuda(cudaEventSynchronize(end.get()), "cudaEventSynchronize");
   float milliseconds = 0;
   check_cuda(cudaEventElapsedTime(&milliseconds, begin.get(), end.get()), "cudaEventElapsedTime");
-  return 1000 * milliseconds / timed_runs;
+  return 1000 * milliseconds;
+}
+
+/// The fastest run of each, in rounds, so that none has the cold clocks. The first round loads
+/// kernels and does not count.
+std::vector<float> LtProducts::fastest_us(const Shape& shape,
+                                          const Call& call,
+                                          std::span<const cublasLtMatmulAlgo_t> algorithms) const {
+  constexpr float never = std::numeric_limits<float>::infinity();
+  std::vector<float> fastest(algorithms.size(), never);
+  std::vector<bool> possible(algorithms.size(), true);
+  for (int round = 0; round <= timed_rounds; ++round) {
+    for (std::size_t i = 0; i < algorithms.size(); ++i) {
+      if (!possible[i]) continue;
+      const float us = time_us(shape, call, algorithms[i]);
+      possible[i] = us >= 0;
+      if (!possible[i]) fastest[i] = never;
+      if (round > 0 && possible[i]) fastest[i] = std::min(fastest[i], us);
+    }
+  }
+  return fastest;
 }
 
 void LtProducts::choose(Shape& shape, const Call& call, bool measuring) const {
@@ -236,17 +260,21 @@ void LtProducts::choose(Shape& shape, const Call& call, bool measuring) const {
     statuses_.check(status, "cublasLtMatmulAlgoGetHeuristic");
   }
   shape.choice = {.m = p.m, .n = p.n, .k = p.k};
-  float fastest = std::numeric_limits<float>::infinity();
+  std::vector<cublasLtMatmulAlgo_t> usable;
   for (int i = 0; i < count; ++i) {
     const auto& one = suggested.at(static_cast<std::size_t>(i));
-    if (one.state != CUBLAS_STATUS_SUCCESS) continue;
-    const bool first = shape.choice.suggestions++ == 0;
-    const float time = measuring ? time_us(shape, call, one.algo) : fastest;
-    if (first || time < fastest) {
-      shape.algorithm = one.algo;
-      shape.choice.chosen = shape.choice.suggestions - 1;
-    }
-    fastest = std::min(fastest, time);
+    if (one.state == CUBLAS_STATUS_SUCCESS) usable.push_back(one.algo);
+  }
+  shape.choice.suggestions = usable.size();
+  if (!usable.empty()) {
+    shape.algorithm = usable.front();
+    shape.choice.chosen = 0;
+  }
+  if (measuring && !usable.empty()) {
+    const std::vector<float> us = fastest_us(shape, call, usable);
+    const auto best = static_cast<std::size_t>(std::min_element(us.begin(), us.end()) - us.begin());
+    shape.algorithm = usable[best];
+    shape.choice.chosen = best;
   }
   shape.choice.measured = measuring;
   if (shape.choice.suggestions > 0) return;

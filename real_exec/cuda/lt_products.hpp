@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 #include <vector>
 
 namespace schedlab::detail {
@@ -54,7 +55,7 @@ class LtProducts {
   [[nodiscard]] std::vector<Choice> choices() const;
 
  private:
-  using Key = std::array<std::int64_t, 17>;
+  using Key = std::array<std::int64_t, 18>;
   class Shape;  // descriptors of a shape and what was chosen for it
   struct Call;
 
@@ -62,6 +63,8 @@ class LtProducts {
   [[nodiscard]] float time_us(const Shape& shape,
                               const Call& call,
                               const cublasLtMatmulAlgo_t& algorithm) const;
+  [[nodiscard]] std::vector<float> fastest_us(
+      const Shape& shape, const Call& call, std::span<const cublasLtMatmulAlgo_t> algorithms) const;
   [[nodiscard]] cublasStatus_t run(const Shape& shape,
                                    const Call& call,
                                    const cublasLtMatmulAlgo_t& algorithm) const;

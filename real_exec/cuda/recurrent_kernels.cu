@@ -193,7 +193,14 @@ __global__ void reset_cell_forward_kernel(DeviceCellForward s) {
 /// Gradient of h: from the step after and from outside the chain.
 template <int width>
 __device__ Pack<width> incoming(const DeviceCellBackward& s, int row, int column) {
-  Pack<width> sum = load<width>(s.dh + static_cast<long long>(row) * s.hidden + column);
+  const float* dh = s.dh + static_cast<long long>(row) * s.hidden + column;
+  Pack<width> sum = load<width>(dh);
+  for (int slice = 1; slice < s.slices; ++slice) {
+    dh += static_cast<long long>(s.rows) * s.hidden;
+    const Pack<width> more = load<width>(dh);
+#pragma unroll
+    for (int i = 0; i < width; ++i) sum.v[i] += more.v[i];
+  }
 #pragma unroll
   for (int u = 0; u < 2; ++u) {
     if (s.upstream[u] == nullptr) continue;

@@ -123,6 +123,10 @@ class DeviceBackend {
   /// Makes a row of a graph; not part of the run's time. Calls the observer, if any, around each
   /// node. Returns the nodes as the device holds them.
   virtual std::vector<LoadedNode> load_graph(const GraphRow& row, LaunchObserver* observer) = 0;
+  /// Brings the device into the state that all runs begin in whose times are compared: some
+  /// milliseconds of products, so that clocks are those of a busy device, then caches full of what
+  /// no run reads. Where that is not known how to do, nothing.
+  virtual void begin_steadily() {}
   /// The clock of the run, whose time 0 is now; the device is idle.
   [[nodiscard]] virtual CpuClock start_clock() = 0;
 

@@ -29,6 +29,9 @@ struct DeviceExecutorOptions {
   /// What the host thread spends on each kernel of a task before it launches it, as a framework
   /// does: it computes for that long. Nothing for tasks of a device graph.
   Duration front_end{0};
+  /// Each run finds the device as every other one does: at its clock rate under load, with nothing
+  /// of use in its caches (DeviceBackend::begin_steadily). For times that are compared.
+  bool steady_start = false;
   LaunchObserver* observer = nullptr;
   const StopFlag* stop = nullptr;
 };

@@ -271,6 +271,7 @@ void DeviceRun::execute(const Plan& plan, const CallSource& calls, Execution& ou
                       .event_count = plan.event_count,
                       .timing = options_.timing});
   prepare(plan);
+  if (options_.steady_start) backend_.begin_steadily();
   backend_.synchronize();
   clock_ = backend_.start_clock();
   try {

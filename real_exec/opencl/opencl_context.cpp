@@ -83,6 +83,7 @@ OpenClDeviceFacts facts_of(const OpenClLibrary& cl, cl_platform_id platform, cl_
       .units = device_value<cl_uint>(cl, device, CL_DEVICE_MAX_COMPUTE_UNITS),
       .memory = bytes_of(device_value<cl_ulong>(cl, device, CL_DEVICE_GLOBAL_MEM_SIZE)),
       .max_allocation = bytes_of(device_value<cl_ulong>(cl, device, CL_DEVICE_MAX_MEM_ALLOC_SIZE)),
+      .cache = bytes_of(device_value<cl_ulong>(cl, device, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE)),
       .priorities = has("cl_khr_priority_hints"),
       .device_graphs = has("cl_khr_command_buffer"),
       .fp64 = device_value<cl_device_fp_config>(cl, device, CL_DEVICE_DOUBLE_FP_CONFIG) != 0,

@@ -25,6 +25,7 @@ struct OpenClDeviceFacts {
   std::uint32_t units = 0;     ///< compute units
   Bytes memory{};              ///< of the device
   Bytes max_allocation{};      ///< of one buffer
+  Bytes cache{};               ///< of global memory; 0: none, or the driver does not say
   bool priorities = false;     ///< cl_khr_priority_hints
   bool device_graphs = false;  ///< cl_khr_command_buffer; plans do not use it yet
   bool fp64 = false;

@@ -6,6 +6,7 @@
 #include "real_exec/opencl/opencl_work.hpp"
 #include "sim/base/ceil_div.hpp"
 #include "sim/base/error.hpp"
+#include "sim/graph/product_layout.hpp"
 
 #include <fmt/format.h>
 
@@ -137,16 +138,19 @@ void OpenClProxyWork::Implementation::make_arrays() {
   if (!any) return;
   operand_elements_ = detail::proxy_elements(graph_);
   operands_ = context_->make_buffer(operand_elements_ * sizeof(float));
-  // Room for several results side by side, so that tasks at once do not share lines of a cache.
-  result_elements_ = std::max(4 * largest_result, detail::min_proxy_elements);
+  result_elements_ = detail::proxy_result_elements(largest_result);
   results_ = context_->make_buffer(result_elements_ * sizeof(float));
   host_.resize(host_bytes);
   OpenClLane lane(context_, context_->properties.least_priority);
-  lane.launch("fill_pattern",
-              max_groups,
-              context_->group_size,
-              operands_.get(),
-              static_cast<cl_ulong>(operand_elements_));
+  const auto fill = [&](const detail::OpenClBuffer& buffer, std::size_t elements) {
+    lane.launch("fill_pattern",
+                max_groups,
+                context_->group_size,
+                buffer.get(),
+                static_cast<cl_ulong>(elements));
+  };
+  fill(operands_, operand_elements_);
+  fill(results_, result_elements_);  // some products add to it
   lane.finish();
 }
 
@@ -217,7 +221,8 @@ void OpenClProxyWork::Implementation::launch_kernel(TaskId task,
             static_cast<cl_ulong>(written / pack_bytes));
 }
 
-/// C = A * B, rows one after another, as often as there are products.
+/// C = A * B, in the kernel's layout and added to C where it accumulates, as often as there are
+/// products.
 void OpenClProxyWork::Implementation::multiply(TaskId task, const Kernel& kernel, OpenClLane& to) {
   const auto m = static_cast<std::size_t>(kernel.m);
   const auto n = static_cast<std::size_t>(kernel.n);
@@ -226,6 +231,9 @@ void OpenClProxyWork::Implementation::multiply(TaskId task, const Kernel& kernel
   const std::size_t a = operand_at(task, m * k * width, 0) / width;
   const std::size_t b = operand_at(task, k * n * width, 1) / width;
   const std::size_t c = result_at(task, kernel) / width;
+  const ProductLayout layout = product_layout(graph_.operation(task).name, kernel);
+  const bool a_lies = layout == ProductLayout::tn;  // transposed
+  const bool b_lies = layout == ProductLayout::nt;
   const detail::ClBlastLibrary& blas = context_->products();
   cl_command_queue queue = to.queue();
   to.expect_only_last_event();
@@ -233,19 +241,19 @@ void OpenClProxyWork::Implementation::multiply(TaskId task, const Kernel& kernel
     cl_event event = nullptr;
     const auto product = [&](auto gemm, auto one) {
       return gemm(CLBlastLayoutRowMajor,
-                  CLBlastTransposeNo,
-                  CLBlastTransposeNo,
+                  a_lies ? CLBlastTransposeYes : CLBlastTransposeNo,
+                  b_lies ? CLBlastTransposeYes : CLBlastTransposeNo,
                   m,
                   n,
                   k,
                   one,
                   operands_.get(),
                   a,
-                  k,
+                  a_lies ? m : k,
                   operands_.get(),
                   b,
-                  n,
-                  0 * one,
+                  b_lies ? k : n,
+                  accumulates(kernel) ? one : 0 * one,
                   results_.get(),
                   c,
                   n,

@@ -118,8 +118,20 @@ void OpenClRecurrentQueue::launch(const std::string& name, long long items, cons
 }
 
 void OpenClRecurrentQueue::multiply(const BlasProduct& product) {
-  SCHEDLAB_EXPECTS(product.type == DataType::fp32 && product.count == 1,
+  SCHEDLAB_EXPECTS(product.type == DataType::fp32,
                    "a product on an OpenCL device that is not one of fp32");
+  for (std::int64_t i = 0; product.count > 1 && i < product.count; ++i) {
+    const auto later = [i](const void* data, std::int64_t distance) {
+      return static_cast<const float*>(data) + i * distance;
+    };
+    BlasProduct one = product;
+    one.count = 1;
+    one.a.data = later(product.a.data, product.a.product);
+    one.b.data = later(product.b.data, product.b.product);
+    one.c = static_cast<float*>(product.c) + i * product.c_product;
+    multiply(one);
+  }
+  if (product.count > 1) return;
   const auto factor = [&](const BlasMatrix& matrix) {
     return device_.place(static_cast<const float*>(matrix.data));
   };
@@ -240,6 +252,7 @@ void OpenClRecurrentQueue::lstm_backward(const DeviceCellBackward& args) {
          device_.place(args.c),
          device_.place(args.before),
          device_.place(args.dh),
+         args.slices,
          device_.place(args.upstream[0]),
          device_.place(args.upstream[1]),
          upstreams(args),
@@ -259,6 +272,7 @@ void OpenClRecurrentQueue::gru_backward(const DeviceCellBackward& args) {
          device_.place(args.gates),
          device_.place(args.before),
          device_.place(args.dh),
+         args.slices,
          device_.place(args.upstream[0]),
          device_.place(args.upstream[1]),
          upstreams(args),
@@ -278,6 +292,7 @@ void OpenClRecurrentQueue::reset_candidate_backward(const DeviceCellBackward& ar
          device_.place(args.gates),
          device_.place(args.before),
          device_.place(args.dh),
+         args.slices,
          device_.place(args.upstream[0]),
          device_.place(args.upstream[1]),
          upstreams(args),

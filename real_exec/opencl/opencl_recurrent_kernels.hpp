@@ -100,9 +100,12 @@ __kernel void reset_cell_forward(INTO(gates), FROM(recurrent), FROM(bias), FROM(
 }
 
 // The gradient of h: from the step after and from outside the chain.
-#define INCOMING FROM(dh), FROM(first), FROM(second), int upstreams, int upstream_stride
+#define INCOMING FROM(dh), int slices, FROM(first), FROM(second), int upstreams, int upstream_stride
 #define SUM_INCOMING                                                          \
-  float sum = dh_buffer[dh_at + row * hidden + column];                       \
+  float sum = 0.0f;                                                           \
+  for (int s = 0; s < slices; ++s) {                                          \
+    sum += dh_buffer[dh_at + (s * rows + row) * hidden + column];             \
+  }                                                                           \
   if (upstreams > 0) sum += first_buffer[first_at + row * upstream_stride + column]; \
   if (upstreams > 1) sum += second_buffer[second_at + row * upstream_stride + column]
 

@@ -315,7 +315,12 @@ void multiply(const PanelProduct& product, PanelRange panels) {
   FactorBlock block{.panel = panels.begin, .width = panels_at_once(panels.end - panels.begin)};
   for (;;) {
     const FactorBlock next = block_after(block, product, panels);
-    multiply_block(product, panels, block, next);
+    PanelProduct step = product;
+    for (std::ptrdiff_t s = 0; s < product.steps; ++s) {
+      multiply_block(step, panels, block, next);
+      step.a += product.a_step;
+      step.c += product.c_step;
+    }
     if (next.panel == block.panel && next.term == block.term) return;
     block = next;
   }

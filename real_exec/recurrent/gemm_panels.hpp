@@ -33,7 +33,8 @@ struct PanelRange {
   return {total * part / parts, total * (part + 1) / parts};
 }
 
-/// C[rows, n] = A[rows, k] * B[k, n], k a multiple of 16.
+/// C[rows, n] = A[rows, k] * B[k, n], k a multiple of 16; of several steps C_s = A_s * B, which
+/// read B once. Steps lie at equal distances (which may be negative).
 struct PanelProduct {
   const float* a = nullptr;
   const float* b = nullptr;
@@ -41,6 +42,9 @@ struct PanelProduct {
   std::ptrdiff_t rows = 0;
   std::ptrdiff_t k = 0;
   std::ptrdiff_t b_rows = 0;  ///< rows that B has in memory: at least k
+  std::ptrdiff_t steps = 1;
+  std::ptrdiff_t a_step = 0;  ///< elements from one step to the next
+  std::ptrdiff_t c_step = 0;
 };
 void multiply(const PanelProduct& product, PanelRange panels);
 

@@ -114,7 +114,7 @@ std::vector<RecurrentBinding::BoundKernel> RecurrentBinding::bind(
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     kernels.push_back({.task = tasks[i],
                        .blocks = std::max(1U, operation.kernels[i].grid.blocks),
-                       .steps = steps_summed(tasks[i], operation.kernels[i])});
+                       .steps = steps_of(tasks[i], operation.kernels[i])});
   }
   return kernels;
 }
@@ -137,7 +137,7 @@ void RecurrentBinding::add_task(const TaskGraph& graph, TaskId task) {
     const std::int64_t reach = kernel.steps - 1;
     const std::int64_t last = chain.direction == 1 ? bound.step - reach : bound.step + reach;
     SCHEDLAB_EXPECTS(kernel.steps >= 1 && last >= 0 && last < spec_.steps,
-                     fmt::format("recurrent work: task {} sums {} of {} steps",
+                     fmt::format("recurrent work: task {} takes {} of {} steps",
                                  graph.name(task),
                                  kernel.steps,
                                  spec_.steps));
@@ -152,7 +152,7 @@ void RecurrentBinding::check_task(const TaskGraph& graph,
   const std::vector<Kernel>& kernels = graph.operation(task).kernels;
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     const BoundKernel& k = operations_[bound.operation][i];
-    const Kernel by_spec = expected(k.task, bound.chain, k.steps);
+    const Kernel by_spec = expected(k, bound);
     const Kernel& found = kernels[i];
     SCHEDLAB_EXPECTS(
         found.m == by_spec.m && found.n == by_spec.n && found.k == by_spec.k,
@@ -177,8 +177,9 @@ RecurrentShape RecurrentBinding::shape_of(std::size_t chain) const {
           .cell = spec_.cell};
 }
 
-std::int64_t RecurrentBinding::steps_summed(SubTask task, const Kernel& kernel) const {
+std::int64_t RecurrentBinding::steps_of(SubTask task, const Kernel& kernel) const {
   const std::int64_t batch = spec_.batch;
+  if (task == SubTask::hidden_2) return kernel.m / batch;
   if (task == SubTask::weight_1 || task == SubTask::weight_2 || task == SubTask::weight_3) {
     return kernel.k / batch;
   }
@@ -187,9 +188,10 @@ std::int64_t RecurrentBinding::steps_summed(SubTask task, const Kernel& kernel) 
   return static_cast<std::int64_t>(kernel.flops.count()) / sums;
 }
 
-Kernel RecurrentBinding::expected(SubTask task, std::size_t chain, std::int64_t steps) const {
-  const RecurrentShape s = shape_of(chain);
-  switch (task) {
+Kernel RecurrentBinding::expected(const BoundKernel& kernel, const BoundTask& bound) const {
+  const RecurrentShape s = shape_of(bound.chain);
+  const std::int64_t steps = kernel.steps;
+  switch (kernel.task) {
     case SubTask::input_gemm:
       return input_kernel(s);
     case SubTask::recurrent_gemm:
@@ -199,9 +201,9 @@ Kernel RecurrentBinding::expected(SubTask task, std::size_t chain, std::int64_t 
     case SubTask::candidate_hidden:
       return candidate_gradient_kernel(s);
     case SubTask::hidden_1:
-      return hidden_1_kernel(s);
+      return hidden_1_kernel(s, slices_written(spec_, chains_[bound.chain].direction, bound.step));
     case SubTask::hidden_2:
-      return hidden_2_kernel(s);
+      return hidden_2_kernel(s, steps);
     case SubTask::weight_1:
       return weight_1_kernel(s, steps);
     case SubTask::weight_2:

@@ -50,6 +50,20 @@ enum class SubTask : std::uint8_t {
 /// Buffers that the gradients of a chain are summed in; the first gets the result.
 [[nodiscard]] std::size_t gradient_buffers(const RecurrentSpec& spec);
 
+/// Slices of dh (RecurrentSpec::hidden_1_slices) that the cell of a step reads: one of the last
+/// step, whose gradient is given.
+[[nodiscard]] inline std::int64_t slices_read(const RecurrentSpec& spec,
+                                              std::int64_t direction,
+                                              std::int64_t step) {
+  return step == (direction == 1 ? 0 : spec.steps - 1) ? 1 : spec.hidden_1_slices;
+}
+/// Slices that hidden_1 of a step writes: one of the first step, whose result is the graph's.
+[[nodiscard]] inline std::int64_t slices_written(const RecurrentSpec& spec,
+                                                 std::int64_t direction,
+                                                 std::int64_t step) {
+  return step == (direction == 1 ? spec.steps - 1 : 0) ? 1 : spec.hidden_1_slices;
+}
+
 /// A direction of a layer.
 struct ChainPlace {
   std::int64_t layer = 0;
@@ -65,12 +79,12 @@ class RecurrentBinding {
   struct BoundKernel {
     SubTask task = SubTask::loss;
     std::uint32_t blocks = 1;
-    std::int64_t steps = 1;  ///< of weight tasks: that are summed
+    std::int64_t steps = 1;  ///< that weight tasks sum, and that hidden_2 is of
   };
   struct BoundTask {
     OperationId operation;
     std::uint32_t chain = 0;
-    std::int64_t step = 0;  ///< of weight tasks the last in backward order
+    std::int64_t step = 0;  ///< of tasks of several steps the last in backward order
   };
 
   /// ContractViolation, naming the task, if `graph` is not recurrent(spec) but for the grid of its
@@ -87,8 +101,8 @@ class RecurrentBinding {
   void add_task(const TaskGraph& graph, TaskId task);
   void check_task(const TaskGraph& graph, TaskId task, const BoundTask& bound) const;
   [[nodiscard]] RecurrentShape shape_of(std::size_t chain) const;
-  [[nodiscard]] std::int64_t steps_summed(SubTask task, const Kernel& kernel) const;
-  [[nodiscard]] Kernel expected(SubTask task, std::size_t chain, std::int64_t steps) const;
+  [[nodiscard]] std::int64_t steps_of(SubTask task, const Kernel& kernel) const;
+  [[nodiscard]] Kernel expected(const BoundKernel& kernel, const BoundTask& bound) const;
 
   RecurrentSpec spec_;
   std::vector<ChainPlace> chains_;

@@ -148,6 +148,7 @@ SCHEDLAB_INLINE void reset_cell_forward_body(const CellForward& s) {
 /// Gradient of h: from the step after and from outside the chain.
 SCHEDLAB_INLINE Floats incoming(const CellBackward& s, std::ptrdiff_t at) {
   Floats sum = load(s.dh + at);
+  for (std::ptrdiff_t i = 1; i < s.slices; ++i) sum += load(s.dh + i * s.rows * s.hidden + at);
   if (s.upstreams > 0) sum += load(s.upstream[0] + at);
   if (s.upstreams > 1) sum += load(s.upstream[1] + at);
   return sum;

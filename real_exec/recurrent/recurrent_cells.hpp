@@ -47,7 +47,8 @@ struct CellBackward {
   const float* before = nullptr;  ///< of an LSTM c, else h, of the step before
   std::array<const float*, 2> upstream{};
   int upstreams = 0;
-  const float* dh = nullptr;              ///< dG * Wh^T of the step after
+  const float* dh = nullptr;              ///< dG * Wh^T of the step after, in slices to be summed
+  std::ptrdiff_t slices = 1;              ///< [rows, hidden] each, one after another
   float* carry = nullptr;                 ///< dc, or the direct path of dh; replaced
   const float* reset_gradient = nullptr;  ///< GRU, reset before: d(r * h)
   float* gate_gradients = nullptr;        ///< dG

@@ -198,9 +198,8 @@ void RecurrentState::allocate_steps(ChainState& chain) const {
   }
   if (spec.pass == RecurrentPass::forward) return;
   if (!by_tensor && !gradients_replace_gates()) chain.gate_gradients.resize(gradients);
-  for (auto* array : {&chain.dh, &chain.carry, &chain.dh_last, &chain.carry_last}) {
-    array->resize(cell);
-  }
+  chain.dh.resize(static_cast<std::size_t>(spec.hidden_1_slices) * cell);
+  for (auto* array : {&chain.carry, &chain.dh_last, &chain.carry_last}) array->resize(cell);
   if (by_tensor && chain.layer > 0) return;
   chain.dx.resize(steps * static_cast<std::size_t>(chain.width * spec.batch));
 }

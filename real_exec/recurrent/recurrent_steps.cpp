@@ -215,6 +215,7 @@ void RecurrentSteps::backward_cell(SubTask task, ChainState& chain, const Portio
                     .upstream = {},
                     .upstreams = 0,
                     .dh = chain.dh.data(),
+                    .slices = slices_read(spec, chain.direction, portion.step),
                     .carry = chain.carry.data(),
                     .reset_gradient = chain.reset_gradient.data(),
                     .gate_gradients = gate_gradients(chain, portion, portion.step),
@@ -260,22 +261,41 @@ void RecurrentSteps::candidate_hidden(ChainState& chain, const Portion& portion)
 void RecurrentSteps::hidden_1(ChainState& chain, const Portion& portion) {
   // Of a GRU after n of the input's product.
   const std::ptrdiff_t first = state_.shape.cell_state ? 0 : state_.cells();
-  multiply({.a = gate_gradients(chain, portion, portion.step) + first,
-            .b = chain.wh_transposed.data(),
-            .c = chain.dh.data(),
-            .rows = state_.spec.batch,
-            .k = state_.shape.recurrent_gates * state_.hidden,
-            .b_rows = state_.shape.gates * state_.hidden},
-           portion.of(gate_panels(1)));
+  const std::ptrdiff_t rows = state_.spec.batch;
+  const std::int64_t slices = slices_written(state_.spec, chain.direction, portion.step);
+  const std::ptrdiff_t panels = gate_panels(1);
+  const PanelRange mine = portion.of(slices * panels);
+  for (std::int64_t slice = mine.begin / panels; slice * panels < mine.end; ++slice) {
+    const PanelRange terms = share(gate_panels(state_.shape.recurrent_gates),
+                                   static_cast<std::size_t>(slice),
+                                   static_cast<std::size_t>(slices));
+    const std::ptrdiff_t of_slice = slice * panels;
+    multiply(
+        {.a = gate_gradients(chain, portion, portion.step) + first + terms.begin * rows * lanes,
+         .b = chain.wh_transposed.data() + terms.begin * lanes * lanes,
+         .c = chain.dh.data() + slice * state_.cells(),
+         .rows = rows,
+         .k = (terms.end - terms.begin) * lanes,
+         .b_rows = state_.shape.gates * state_.hidden},
+        {std::max<std::ptrdiff_t>(mine.begin - of_slice, 0),
+         std::min<std::ptrdiff_t>(mine.end - of_slice, panels)});
+  }
 }
 
 void RecurrentSteps::hidden_2(ChainState& chain, const Portion& portion) {
+  if (steps_apart(portion)) {
+    for (const Portion& one : single_steps(chain, portion)) hidden_2(chain, one);
+    return;
+  }
   multiply({.a = gate_gradients(chain, portion, portion.step),
             .b = chain.wx_transposed.data(),
             .c = dx(chain, portion),
             .rows = state_.spec.batch,
             .k = state_.shape.gates * state_.hidden,
-            .b_rows = state_.shape.gates * state_.hidden},
+            .b_rows = state_.shape.gates * state_.hidden,
+            .steps = portion.steps,
+            .a_step = -summed_direction(chain) * gate_gradient_step(),
+            .c_step = -summed_direction(chain) * chain.width * state_.spec.batch},
            portion.of(chain.width / lanes));
 }
 

@@ -19,8 +19,8 @@ namespace schedlab::detail {
 struct Portion {
   TaskId id{};  ///< where tensors have memory of their own
   std::size_t chain = 0;
-  std::int64_t step = 0;   ///< of weight tasks the last in backward order
-  std::int64_t steps = 1;  ///< of weight tasks: that are summed
+  std::int64_t step = 0;   ///< of tasks of several steps the last in backward order
+  std::int64_t steps = 1;  ///< that weight tasks sum, and that hidden_2 is of
   std::uint32_t block = 0;
   std::uint32_t blocks = 1;
 
@@ -90,7 +90,8 @@ class RecurrentSteps {
                            std::int64_t step) const;
   void backward_inputs(const ChainState& chain, const Portion& portion, CellBackward& step);
   [[nodiscard]] std::ptrdiff_t gate_gradient_step() const { return state_.gate_gradient_step(); }
-  /// The step that comes first in the sum of a weight task, and what one step on adds to the step.
+  /// The step that a task of several takes first, which is that of its sum, and what one step on
+  /// adds to the step.
   [[nodiscard]] static std::int64_t first_summed(const ChainState& chain, const Portion& portion);
   [[nodiscard]] static std::int64_t summed_direction(const ChainState& chain) {
     return chain.direction == 1 ? 1 : -1;
@@ -99,8 +100,8 @@ class RecurrentSteps {
   [[nodiscard]] bool steps_apart(const Portion& portion) const {
     return tensors_ != nullptr && portion.steps > 1;
   }
-  /// The same sum as one portion per step, in the same order. Of a task that sums several steps:
-  /// there is one buffer then.
+  /// The same as one portion per step, in the same order. Of a task that sums several steps: there
+  /// is one buffer then.
   [[nodiscard]] static std::vector<Portion> single_steps(const ChainState& chain,
                                                          const Portion& portion);
   [[nodiscard]] static std::size_t buffer(const ChainState& chain, const Portion& portion);

@@ -29,6 +29,7 @@ struct BlasProduct {
   bool add = false;  ///< beta = 1, else 0
   DataType type = DataType::fp32;
   std::int64_t count = 1;
+  std::int64_t units = 0;  ///< multiprocessors that it may use; 0: all
 };
 
 }  // namespace schedlab::detail

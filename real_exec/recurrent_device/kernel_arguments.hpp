@@ -49,13 +49,14 @@ struct DeviceCellBackward {
   const float* before = nullptr;  ///< of an LSTM c, else h, of the step before
   // Device code cannot call the members of a std::array.
   const float* upstream[2] = {};          ///< nullptr: none  NOLINT(*-avoid-c-arrays): above
-  const float* dh = nullptr;              ///< dG * Wh^T of the step after
+  const float* dh = nullptr;              ///< dG * Wh^T of the step after: slices [rows, hidden]
   float* carry = nullptr;                 ///< dc, or the direct path of dh; replaced
   const float* reset_gradient = nullptr;  ///< GRU, reset before: d(r * h)
   float* gate_gradients = nullptr;        ///< dG
   Bf16* gate_gradients_low = nullptr;
   int rows = 0;
   int hidden = 0;
+  int slices = 1;  ///< of dh, to be summed
   int gates_stride = 0;
   int before_stride = 0;
   int upstream_stride = 0;

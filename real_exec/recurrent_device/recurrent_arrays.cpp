@@ -158,7 +158,8 @@ void RecurrentArrays::add_chain(const ChainPlace& place) {
   sized(chain.wh_moments, 2 * wh, adam);
   sized(chain.bias_moments, 2 * biases, adam);
   allocate_steps(chain);
-  for (auto* array : {&chain.dh, &chain.carry, &chain.dh_last, &chain.carry_last}) {
+  sized(chain.dh, count(spec.hidden_1_slices * cell), backward);
+  for (auto* array : {&chain.carry, &chain.dh_last, &chain.carry_last}) {
     sized(*array, count(cell), backward);
   }
   sized(chain.dwx, buffers * wx, backward);

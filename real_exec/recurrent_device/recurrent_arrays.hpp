@@ -27,14 +27,15 @@ struct DeviceChain {
   NetworkArray<float> wx_moments, wh_moments, bias_moments;  ///< adam: m, then v
   LowArray wx_low, wh_low;
 
-  NetworkArray<float> gates;           ///< [steps][batch][saved]: zx, then the activations
-  NetworkArray<float> zh;              ///< [batch][gates]
-  NetworkArray<float> c;               ///< [steps + 2][batch][hidden]: one before, one after
-  NetworkArray<float> reset;           ///< [steps][batch][hidden]: r * h
-  NetworkArray<float> gate_gradients;  ///< [steps][batch][gate gradients]
-  NetworkArray<float> dh, carry, reset_gradient;  ///< [batch][hidden]
-  NetworkArray<float> dh_last, carry_last;        ///< what dh and carry start from
-  NetworkArray<float> dx;                         ///< [steps][batch][width]
+  NetworkArray<float> gates;                  ///< [steps][batch][saved]: zx, then the activations
+  NetworkArray<float> zh;                     ///< [batch][gates]
+  NetworkArray<float> c;                      ///< [steps + 2][batch][hidden]: one before, one after
+  NetworkArray<float> reset;                  ///< [steps][batch][hidden]: r * h
+  NetworkArray<float> gate_gradients;         ///< [steps][batch][gate gradients]
+  NetworkArray<float> dh;                     ///< [slices][batch][hidden]
+  NetworkArray<float> carry, reset_gradient;  ///< [batch][hidden]
+  NetworkArray<float> dh_last, carry_last;    ///< what dh and carry start from
+  NetworkArray<float> dx;                     ///< [steps][batch][width]
   LowArray reset_low, gate_gradients_low;
 
   NetworkArray<float> dwx, dwh, dbias;  ///< [buffers], the first gets the result

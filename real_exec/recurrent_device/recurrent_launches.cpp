@@ -78,7 +78,8 @@ void RecurrentLaunches::multiply(const Size& size,
   const auto factor = [&](const Operand& of) {
     return BlasMatrix{.data = arrays_.low() ? static_cast<const void*>(of.low) : of.full,
                       .stride = of.stride,
-                      .transposed = of.transposed};
+                      .transposed = of.transposed,
+                      .product = of.product};
   };
   DataType type = DataType::fp32;
   if (arrays_.precision == ProductPrecision::tf32) type = DataType::tf32;
@@ -90,8 +91,11 @@ void RecurrentLaunches::multiply(const Size& size,
                .b = factor(b),
                .c = c.data,
                .c_stride = c.stride,
+               .c_product = c.product,
                .add = c.add,
-               .type = type});
+               .type = type,
+               .count = size.count,
+               .units = size.units});
 }
 
 void RecurrentLaunches::copy_in(RecurrentQueue& to) {
@@ -225,20 +229,22 @@ void RecurrentLaunches::backward_cell(SubTask task,
   const std::int64_t before = RecurrentArrays::before(chain.place, at.step);
   const std::int64_t columns = arrays_.y_columns(chain.place.layer);
   const Result activations = gates(chain, at);
-  DeviceCellBackward args{.gates = activations.data,
-                          .c = c(chain, at.id, at.step),
-                          .before = lstm ? c(chain, at.id, before) : h_data(chain, at.id, before),
-                          .upstream = {},
-                          .dh = chain.dh.data(),
-                          .carry = chain.carry.data(),
-                          .reset_gradient = chain.reset_gradient.data(),
-                          .gate_gradients = gate_gradient_data(chain, at.id, at.step),
-                          .rows = static_cast<int>(spec.batch),
-                          .hidden = static_cast<int>(spec.hidden),
-                          .gates_stride = static_cast<int>(activations.stride),
-                          .before_stride = static_cast<int>(lstm ? spec.hidden : columns),
-                          .upstream_stride = static_cast<int>(columns),
-                          .gate_gradients_stride = static_cast<int>(gradient_columns())};
+  DeviceCellBackward args{
+      .gates = activations.data,
+      .c = c(chain, at.id, at.step),
+      .before = lstm ? c(chain, at.id, before) : h_data(chain, at.id, before),
+      .upstream = {},
+      .dh = chain.dh.data(),
+      .carry = chain.carry.data(),
+      .reset_gradient = chain.reset_gradient.data(),
+      .gate_gradients = gate_gradient_data(chain, at.id, at.step),
+      .rows = static_cast<int>(spec.batch),
+      .hidden = static_cast<int>(spec.hidden),
+      .slices = static_cast<int>(slices_read(spec, chain.place.direction, at.step)),
+      .gates_stride = static_cast<int>(activations.stride),
+      .before_stride = static_cast<int>(lstm ? spec.hidden : columns),
+      .upstream_stride = static_cast<int>(columns),
+      .gate_gradients_stride = static_cast<int>(gradient_columns())};
   if (arrays_.low()) {
     args.gate_gradients_low =
         chain.gate_gradients_low.data() + at.step * spec.batch * gradient_columns();
@@ -285,15 +291,20 @@ void RecurrentLaunches::candidate_hidden(const DeviceChain& chain,
 void RecurrentLaunches::hidden_1(const DeviceChain& chain,
                                  const DevicePortion& at,
                                  RecurrentQueue& to) {
-  const std::int64_t hidden = arrays_.spec.hidden;
+  const RecurrentSpec& spec = arrays_.spec;
+  const std::int64_t slices = slices_written(spec, chain.place.direction, at.step);
+  const std::int64_t k = arrays_.shape.recurrent_gates * spec.hidden / slices;
   // Of a GRU after n of the input's product.
-  multiply({arrays_.spec.batch, hidden, arrays_.shape.recurrent_gates * hidden},
-           gate_gradients(chain, at.id, at.step, arrays_.shape.cell_state ? 0 : 1),
+  Operand a = gate_gradients(chain, at.id, at.step, arrays_.shape.cell_state ? 0 : 1);
+  a.product = k;
+  multiply({.m = spec.batch, .n = spec.hidden, .k = k, .count = slices},
+           a,
            {.full = chain.wh.data(),
             .low = chain.wh_low.data(),
             .stride = gate_columns(),
-            .transposed = true},
-           {.data = chain.dh.data(), .stride = hidden},
+            .transposed = true,
+            .product = k},
+           {.data = chain.dh.data(), .stride = spec.hidden, .product = spec.batch * spec.hidden},
            to);
 }
 
@@ -301,14 +312,18 @@ void RecurrentLaunches::hidden_2(const DeviceChain& chain,
                                  const DevicePortion& at,
                                  RecurrentQueue& to) {
   const std::int64_t width = chain.place.width;
-  multiply({arrays_.spec.batch, width, gate_columns()},
-           gate_gradients(chain, at.id, at.step, 0),
-           {.full = chain.wx.data(),
-            .low = chain.wx_low.data(),
-            .stride = gate_columns(),
-            .transposed = true},
-           {.data = dx(chain, at.id, at.step), .stride = width},
-           to);
+  // The steps lie one after another: one product over all their rows.
+  for_each_part(chain, at, [&](const DevicePortion& part) {
+    const std::int64_t lowest = lowest_step(chain, part);
+    multiply({.m = part.steps * arrays_.spec.batch, .n = width, .k = gate_columns()},
+             gate_gradients(chain, part.id, lowest, 0),
+             {.full = chain.wx.data(),
+              .low = chain.wx_low.data(),
+              .stride = gate_columns(),
+              .transposed = true},
+             {.data = dx(chain, part.id, lowest), .stride = width},
+             to);
+  });
 }
 
 std::vector<StepTensorMap::Chain> RecurrentLaunches::step_arrays() const {

@@ -19,8 +19,8 @@ namespace schedlab::detail {
 struct DevicePortion {
   TaskId id{};  ///< where tensors have memory of their own
   std::size_t chain = 0;
-  std::int64_t step = 0;   ///< of weight tasks the last in backward order
-  std::int64_t steps = 1;  ///< of weight tasks: that are summed
+  std::int64_t step = 0;   ///< of tasks of several steps the last in backward order
+  std::int64_t steps = 1;  ///< that weight tasks sum, and that hidden_2 is of
 };
 
 /// Launches sub-tasks on the arrays of a network.
@@ -55,16 +55,20 @@ class RecurrentLaunches {
     const Bf16* low = nullptr;
     std::int64_t stride = 0;
     bool transposed = false;
+    std::int64_t product = 0;  ///< elements from one product of several to the next
   };
   struct Size {
     std::int64_t m = 0;
     std::int64_t n = 0;
     std::int64_t k = 0;
+    std::int64_t count = 1;  ///< products side by side
+    std::int64_t units = 0;  ///< that they may use; 0: all
   };
   struct Result {
     float* data = nullptr;
     std::int64_t stride = 0;
     bool add = false;
+    std::int64_t product = 0;
   };
 
   void copy_in(RecurrentQueue& to);
@@ -137,7 +141,7 @@ class RecurrentLaunches {
   [[nodiscard]] std::int64_t gradient_columns() const {
     return arrays_.shape.gate_gradients * arrays_.spec.hidden;
   }
-  /// The first of the steps that a weight task sums, in the order of memory.
+  /// The first of the steps of a task, in the order of memory.
   [[nodiscard]] static std::int64_t lowest_step(const DeviceChain& chain,
                                                 const DevicePortion& portion) {
     return chain.place.direction == 1 ? portion.step - (portion.steps - 1) : portion.step;
@@ -146,14 +150,28 @@ class RecurrentLaunches {
     return portion.step % static_cast<std::int64_t>(arrays_.buffers);
   }
 
-  /// A task that sums over several steps: one call for all of them, or by tensors one for each, in
-  /// the order of the backward pass.
-  template <class Add>
-  void for_each_sum(const DeviceChain& chain, const DevicePortion& portion, const Add& add);
+  /// A task of several steps: one call for all of them, or by tensors one for each, in the order of
+  /// the backward pass.
+  template <class Launch>
+  void for_each_part(const DeviceChain& chain, const DevicePortion& portion, const Launch& launch);
 
   RecurrentArrays arrays_;
   const StepTensorMap* map_ = nullptr;  // nullptr: all lie in the arrays
   const LaunchedMemory* memory_ = nullptr;
 };
+
+template <class Launch>
+void RecurrentLaunches::for_each_part(const DeviceChain& chain,
+                                      const DevicePortion& portion,
+                                      const Launch& launch) {
+  if (map_ == nullptr || portion.steps == 1) return launch(portion);
+  const std::int64_t lowest = lowest_step(chain, portion);
+  for (std::int64_t i = 0; i < portion.steps; ++i) {
+    DevicePortion one = portion;
+    one.steps = 1;
+    one.step = lowest + (chain.place.direction == 1 ? i : portion.steps - 1 - i);
+    launch(one);
+  }
+}
 
 }  // namespace schedlab::detail

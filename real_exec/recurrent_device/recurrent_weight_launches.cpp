@@ -4,25 +4,11 @@
 
 namespace schedlab::detail {
 
-template <class Add>
-void RecurrentLaunches::for_each_sum(const DeviceChain& chain,
-                                     const DevicePortion& portion,
-                                     const Add& add) {
-  if (map_ == nullptr || portion.steps == 1) return add(portion);
-  const std::int64_t lowest = lowest_step(chain, portion);
-  for (std::int64_t i = 0; i < portion.steps; ++i) {
-    DevicePortion one = portion;
-    one.steps = 1;
-    one.step = lowest + (chain.place.direction == 1 ? i : portion.steps - 1 - i);
-    add(one);
-  }
-}
-
 void RecurrentLaunches::weight(SubTask task,
                                const DeviceChain& chain,
                                const DevicePortion& portion,
                                RecurrentQueue& to) {
-  for_each_sum(chain, portion, [&](const DevicePortion& part) {
+  for_each_part(chain, portion, [&](const DevicePortion& part) {
     add_weight(task, chain, part, buffer(portion), to);
   });
   if (task == SubTask::weight_2 && !bias_apart(arrays_.spec)) bias(chain, portion, to);
@@ -43,7 +29,7 @@ void RecurrentLaunches::add_weight(SubTask task,
     Operand a = input(chain, portion.id, lowest);
     a.transposed = true;
     float* const dwx = chain.dwx.data() + buffer * chain.place.width * gates;
-    multiply({chain.place.width, gates, rows},
+    multiply({.m = chain.place.width, .n = gates, .k = rows, .units = spec.weight_units},
              a,
              gate_gradients(chain, portion.id, lowest, 0),
              {.data = dwx, .stride = gates, .add = true},
@@ -54,7 +40,10 @@ void RecurrentLaunches::add_weight(SubTask task,
     Operand a = h(chain, portion.id, first_before);
     a.transposed = true;
     // Of a GRU after n of the input's product.
-    multiply({spec.hidden, arrays_.shape.recurrent_gates * spec.hidden, rows},
+    multiply({.m = spec.hidden,
+              .n = arrays_.shape.recurrent_gates * spec.hidden,
+              .k = rows,
+              .units = spec.weight_units},
              a,
              gate_gradients(chain, portion.id, lowest, arrays_.shape.cell_state ? 0 : 1),
              {.data = dwh, .stride = gates, .add = true},
@@ -62,7 +51,7 @@ void RecurrentLaunches::add_weight(SubTask task,
   } else {
     const std::int64_t at = lowest * spec.batch * spec.hidden;
     multiply(
-        {spec.hidden, spec.hidden, rows},
+        {.m = spec.hidden, .n = spec.hidden, .k = rows, .units = spec.weight_units},
         {.full = chain.reset.data() + at,
          .low = arrays_.low() ? chain.reset_low.data() + at : nullptr,
          .stride = spec.hidden,
@@ -76,7 +65,7 @@ void RecurrentLaunches::add_weight(SubTask task,
 void RecurrentLaunches::bias(const DeviceChain& chain,
                              const DevicePortion& portion,
                              RecurrentQueue& to) {
-  for_each_sum(chain, portion, [&](const DevicePortion& part) {
+  for_each_part(chain, portion, [&](const DevicePortion& part) {
     add_bias(chain, part, buffer(portion), to);
   });
 }

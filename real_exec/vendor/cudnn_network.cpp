@@ -61,9 +61,9 @@ CudnnNumber cudnn_number(DataType type) {
     case DataType::tf32:
       return {CUDNN_DATA_FLOAT, CUDNN_DEFAULT_MATH, 4};
     case DataType::bf16:
-      return {CUDNN_DATA_BFLOAT16, CUDNN_DEFAULT_MATH, 2};
+      return {CUDNN_DATA_BFLOAT16, CUDNN_TENSOR_OP_MATH, 2};
     case DataType::fp16:
-      return {CUDNN_DATA_HALF, CUDNN_DEFAULT_MATH, 2};
+      return {CUDNN_DATA_HALF, CUDNN_TENSOR_OP_MATH, 2};
     default:
       break;
   }

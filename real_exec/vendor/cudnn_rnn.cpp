@@ -4,13 +4,18 @@
 #include "sim/base/error.hpp"
 
 #ifdef SCHEDLAB_WITH_CUDNN
+#include "real_exec/cuda/cuda_context.hpp"
 #include "real_exec/cuda/cuda_executor.hpp"
+#include "real_exec/cuda/steady_state.hpp"
 #include "real_exec/vendor/cudnn_network.hpp"
+#include "workloads/models/recurrent/recurrent_kernels.hpp"
 
 #include <fmt/format.h>
 
 #include <array>
 #include <chrono>
+#include <memory>
+#include <optional>
 #include <utility>
 #endif
 
@@ -45,6 +50,7 @@ class CudnnRnn final : public LibraryRnn {
   [[nodiscard]] bool has(RnnCall call) const override {
     return call == RnnCall::forward || spec_.pass == RecurrentPass::backward;
   }
+  void begin_steadily() override;
   Duration run(RnnCall call) override;
   void poison() override;
   [[nodiscard]] RecurrentResults<float> results() override;
@@ -72,6 +78,8 @@ class CudnnRnn final : public LibraryRnn {
   Memory weights_, gradients_, workspace_, reserve_;
   std::array<CudaGraphExec, rnn_call_count> graphs_;
   bool captured_ = false;
+  std::shared_ptr<const CudaContext> context_;  // of the next
+  std::optional<SteadyState> steady_;
 };
 
 CudnnRnn::CudnnRnn(const RecurrentSpec& given,
@@ -94,11 +102,15 @@ void CudnnRnn::allocate() {
   const auto elements = [&](std::size_t count) { return Memory(count * net_.number.bytes); };
   x_ = elements(sequence(input_));
   y_ = elements(sequence(net_.directions * hidden));
-  for (Memory* state : {&h0_, &c0_, &h_last_, &c_last_}) *state = elements(states);
+  // A GRU has no cell state: its pointers stay null.
+  const std::size_t cell_states = cell_shape(spec_.cell).cell_state ? states : 0;
+  for (Memory* state : {&h0_, &h_last_}) *state = elements(states);
+  for (Memory* state : {&c0_, &c_last_}) *state = elements(cell_states);
   if (backward_too()) {
     dx_ = elements(sequence(input_));
     dy_ = elements(sequence(net_.directions * hidden));
-    for (Memory* state : {&dh_last_, &dc_last_, &dh0_, &dc0_}) *state = elements(states);
+    for (Memory* state : {&dh_last_, &dh0_}) *state = elements(states);
+    for (Memory* state : {&dc_last_, &dc0_}) *state = elements(cell_states);
   }
   std::size_t bytes = 0;
   check_cudnn(cudnn().cudnnGetRNNWeightSpaceSize(net_.handle.get(), net_.rnn.get(), &bytes),
@@ -286,6 +298,14 @@ void CudnnRnn::capture() {
   captured_ = true;
 }
 
+void CudnnRnn::begin_steadily() {
+  if (!steady_) {
+    context_ = make_cuda_context({});
+    steady_.emplace(*context_);
+  }
+  steady_->enter();
+}
+
 Duration CudnnRnn::run(RnnCall call) {
   SCHEDLAB_EXPECTS(has(call), "a network made for the forward pass has no gradients");
   const auto start = std::chrono::steady_clock::now();
@@ -355,6 +375,10 @@ std::string describe_cudnn() {
   return fmt::format("cuDNN {} on {}", cudnn_version(), static_cast<const char*>(device.name));
 }
 
+void synchronize_cudnn() {
+  check_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+}
+
 std::unique_ptr<LibraryRnn> make_cudnn_rnn(const RecurrentSpec& spec,
                                            const RecurrentInputs<float>& inputs,
                                            const RnnVariant& variant) {
@@ -380,6 +404,10 @@ std::string cudnn_version() {
 }
 
 std::string describe_cudnn() {
+  throw DeviceError(missing);
+}
+
+void synchronize_cudnn() {
   throw DeviceError(missing);
 }
 

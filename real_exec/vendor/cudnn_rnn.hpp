@@ -19,6 +19,9 @@ namespace schedlab::detail {
 /// "cuDNN 9.19.0 on NVIDIA H200"; DeviceError if this was built without it or there is no device.
 [[nodiscard]] std::string describe_cudnn();
 
+/// DeviceError if the device does not answer, or as describe_cudnn().
+void synchronize_cudnn();
+
 /// cuDNN's network: forward, backward_data and backward_weights are its three calls, backward is
 /// the last two one after the other. With launch "graph_launch" each is captured into a CUDA graph
 /// once and launched as such.

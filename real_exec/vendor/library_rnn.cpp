@@ -51,6 +51,10 @@ std::string describe(RnnLibrary library) {
   return OnednnLstm::version();
 }
 
+void synchronize(RnnLibrary library) {
+  if (library == RnnLibrary::cudnn) detail::synchronize_cudnn();  // oneDNN's calls have waited
+}
+
 std::vector<RnnVariant> rnn_variants(RnnLibrary library) {
   if (library == RnnLibrary::onednn) return {{onednn_algorithm, "eager"}};
   std::vector<RnnVariant> variants;

@@ -57,6 +57,9 @@ class LibraryRnn {
 
   /// Can the call be made on its own? All libraries have forward and backward.
   [[nodiscard]] virtual bool has(RnnCall call) const = 0;
+  /// Brings the device into the state in which DeviceBackend::begin_steadily() leaves it for our
+  /// runs: before a run whose time is kept.
+  virtual void begin_steadily() {}
   /// Makes the call and waits for its end: the host's time from before the call to the moment when
   /// the host knows that it is complete. Backward calls need a forward() before. Throws DeviceError
   /// if the library fails.
@@ -69,6 +72,10 @@ class LibraryRnn {
 
 /// What is there: "cuDNN 9.19.0 on NVIDIA H200". Throws DeviceError with what is missing.
 [[nodiscard]] std::string describe(RnnLibrary library);
+
+/// Waits for all that the library does. Throws DeviceError if its device does not answer any more,
+/// as after a kernel that failed.
+void synchronize(RnnLibrary library);
 
 /// All variants that the library knows, whether or not it supports them for a given network.
 [[nodiscard]] std::vector<RnnVariant> rnn_variants(RnnLibrary library);

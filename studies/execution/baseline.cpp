@@ -24,7 +24,7 @@ namespace schedlab {
 namespace {
 
 void expect_not_stopped(const StopFlag* stop) {
-  if (stop_requested(stop)) throw Interrupted("stopped; nothing was written");
+  if (stop_requested(stop)) throw Interrupted("stopped");
 }
 
 /// "lstm, pass=backward, layers=4, ...": what is not the default of every network is left out.
@@ -67,15 +67,17 @@ struct CallWindow {
 class WorkloadRun {
  public:
   WorkloadRun(const BaselineRequest& request,
+              const TimedLibrary& library,
               BaselineWorkload& workload,
               const CpuClock& clock,
               std::vector<CallWindow>& windows)
       : request_(request),
+        library_(library),
         workload_(workload),
         clock_(clock),
         windows_(windows),
         inputs_(draw_recurrent_inputs(workload.spec, request.seed)) {
-    for (const RnnVariant& variant : rnn_variants(request.library)) {
+    for (const RnnVariant& variant : library.variants) {
       workload_.variants.emplace_back().variant = variant;
     }
     networks_.resize(workload_.variants.size());
@@ -83,36 +85,63 @@ class WorkloadRun {
 
   /// Makes a variant, and compares it with the reference if that is asked for.
   void prepare(std::size_t index) {
-    BaselineVariant& variant = workload_.variants[index];
-    try {
-      networks_[index] =
-          make_library_rnn(request_.library, workload_.spec, inputs_, variant.variant);
+    attempt(index, [&] {
+      BaselineVariant& variant = workload_.variants[index];
+      networks_[index] = library_.make(workload_.spec, inputs_, variant.variant);
       if (request_.check) check(index);
-    } catch (const InfeasibleError& error) {
-      variant.note = error.what();
-      networks_[index] = nullptr;
-      return;
-    }
-    for (const RnnCall call :
-         {RnnCall::forward, RnnCall::backward, RnnCall::backward_data, RnnCall::backward_weights}) {
-      if (networks_[index]->has(call)) variant.calls.push_back({.call = call, .runs = {}});
-    }
+      for (const RnnCall call : {RnnCall::forward,
+                                 RnnCall::backward,
+                                 RnnCall::backward_data,
+                                 RnnCall::backward_weights}) {
+        if (networks_[index]->has(call)) variant.calls.push_back({.call = call, .runs = {}});
+      }
+    });
   }
 
   void round(bool kept) {
     for (std::size_t i = 0; i < networks_.size(); ++i) {
       if (networks_[i] == nullptr) continue;
-      try {
-        one_round(i, kept);
-      } catch (const InfeasibleError& error) {
-        workload_.variants[i].note = error.what();
-        workload_.variants[i].calls.clear();
-        networks_[i] = nullptr;
-      }
+      attempt(i, [&] { one_round(i, kept); });
     }
   }
 
  private:
+  /// A variant that does not do the network, or fails, is left out from then on.
+  template <typename Action>
+  void attempt(std::size_t index, const Action& action) {
+    try {
+      action();
+    } catch (const InfeasibleError& error) {
+      give_up(index, error.what());
+    } catch (const DeviceError& error) {
+      give_up(index, error.what());
+      expect_answer(index);
+    }
+  }
+
+  void give_up(std::size_t index, const char* why) {
+    BaselineVariant& variant = workload_.variants[index];
+    variant.note = why;
+    variant.calls.clear();
+    variant.difference.reset();
+    networks_[index] = nullptr;
+  }
+
+  /// Some failures end the one call, others all use of the device by this process.
+  void expect_answer(std::size_t index) {
+    try {
+      library_.synchronize();
+    } catch (const DeviceError& error) {
+      const BaselineVariant& variant = workload_.variants[index];
+      throw DeviceError(fmt::format("{}, {}, {}: {}; the device does not answer any more: {}",
+                                    workload_.label,
+                                    variant.variant.algorithm,
+                                    variant.variant.launch,
+                                    variant.note,
+                                    error.what()));
+    }
+  }
+
   void check(std::size_t index) {
     if (!reference_) {
       reference_ = recurrent_reference(workload_.spec, to_double(inputs_));
@@ -132,6 +161,7 @@ class WorkloadRun {
       if (call.call == RnnCall::backward_data) {
         static_cast<void>(network.run(RnnCall::forward));
       }
+      if (!request_.profile) network.begin_steadily();
       const Time begin = clock_.now();
       const Duration time = network.run(call.call);
       if (!kept) continue;
@@ -143,6 +173,7 @@ class WorkloadRun {
   }
 
   const BaselineRequest& request_;
+  const TimedLibrary& library_;
   BaselineWorkload& workload_;
   const CpuClock& clock_;
   std::vector<CallWindow>& windows_;
@@ -199,46 +230,68 @@ std::vector<BaselineWorkload> baseline_workloads(const Grid& grid, const Compone
 
 namespace {
 
-/// Timed rounds of all workloads, or with `profile` one recorded round of each.
+/// Timed rounds of all workloads, or with `profile` one recorded round of each. Those that are
+/// finished are moved to `all`, where the windows' variants stay what they point to.
 std::vector<CallWindow> run_rounds(const BaselineRequest& request,
+                                   const TimedLibrary& library,
+                                   std::vector<BaselineWorkload> workloads,
                                    Baselines& all,
                                    const CpuClock& clock) {
   std::vector<CallWindow> windows;
   std::uint64_t done = 0;
-  for (BaselineWorkload& workload : all.workloads) {
-    WorkloadRun run(request, workload, clock, windows);
-    for (std::size_t v = 0; v < workload.variants.size(); ++v) {
-      expect_not_stopped(request.stop);
-      run.prepare(v);
-      if (request.observer) request.observer(++done);
+  for (BaselineWorkload& workload : workloads) {
+    {
+      WorkloadRun run(request, library, workload, clock, windows);
+      for (std::size_t v = 0; v < workload.variants.size(); ++v) {
+        expect_not_stopped(request.stop);
+        run.prepare(v);
+        if (request.observer) request.observer(++done);
+      }
+      for (std::uint32_t round = 0; round < all.warm_up + all.repetitions; ++round) {
+        expect_not_stopped(request.stop);
+        run.round(round >= all.warm_up);
+      }
     }
-    for (std::uint32_t round = 0; round < all.warm_up + all.repetitions; ++round) {
-      expect_not_stopped(request.stop);
-      run.round(round >= all.warm_up);
-    }
+    all.workloads.push_back(std::move(workload));
+    const bool more = all.workloads.size() < workloads.size();
+    if (more && request.finished && !request.profile) request.finished(all);
   }
   return windows;
 }
 
 }  // namespace
 
+TimedLibrary timed_library(RnnLibrary library) {
+  return {.description = describe(library),
+          .variants = rnn_variants(library),
+          .make =
+              [library](const RecurrentSpec& spec,
+                        const RecurrentInputs<float>& inputs,
+                        const RnnVariant& variant) {
+                return make_library_rnn(library, spec, inputs, variant);
+              },
+          .synchronize = [library] { synchronize(library); }};
+}
+
 Baselines measure_baselines(const BaselineRequest& request,
-                            std::vector<BaselineWorkload> workloads) {
+                            std::vector<BaselineWorkload> workloads,
+                            const std::function<TimedLibrary()>& library) {
   const CpuClock clock;
   std::optional<CuptiSession> session;  // before the first call of CUDA
   if (request.profile) session.emplace(ProfilerOptions{}, clock);
   Baselines all;
   all.library = request.library;
-  all.description = describe(request.library);
+  const TimedLibrary timed = library ? library() : timed_library(request.library);
+  all.description = timed.description;
   all.date = now_utc();
   all.repetitions = request.profile ? 1 : request.repetitions;
   all.warm_up = request.warm_up;
   all.seed = request.seed;
   all.profiled = request.profile;
-  all.workloads = std::move(workloads);
   const std::uint32_t threads = request.threads == 0 ? available_cores() : request.threads;
   OnednnLstm::set_threads(static_cast<int>(threads));
-  const std::vector<CallWindow> windows = run_rounds(request, all, clock);
+  const std::vector<CallWindow> windows =
+      run_rounds(request, timed, std::move(workloads), all, clock);
   if (session) {
     all.log = session->finish([] {});  // every call has waited for its end
     for (const CallWindow& window : windows) {

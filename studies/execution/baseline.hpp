@@ -11,11 +11,14 @@
 #include <cstdint>
 #include <functional>
 #include <iosfwd>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace schedlab {
+
+struct Baselines;
 
 struct BaselineRequest {
   RnnLibrary library = RnnLibrary::onednn;
@@ -31,7 +34,22 @@ struct BaselineRequest {
   const StopFlag* stop = nullptr;
   /// Called after each variant, with the number of those that are done.
   std::function<void(std::uint64_t)> observer{};
+  /// Called after each network but the last with all that are finished; not with `profile`.
+  std::function<void(const Baselines&)> finished{};
 };
+
+/// What is timed.
+struct TimedLibrary {
+  std::string description;  ///< version and device
+  std::vector<RnnVariant> variants;
+  std::function<std::unique_ptr<LibraryRnn>(
+      const RecurrentSpec&, const RecurrentInputs<float>&, const RnnVariant&)>
+      make;
+  std::function<void()> synchronize;  ///< throws DeviceError if the device does not answer
+};
+
+/// Throws DeviceError if the library or its device is missing.
+[[nodiscard]] TimedLibrary timed_library(RnnLibrary library);
 
 /// The times of one call of a library, in the order of the runs.
 struct CallTimes {
@@ -86,12 +104,13 @@ struct Baselines {
 [[nodiscard]] std::vector<BaselineWorkload> baseline_workloads(const Grid& grid,
                                                                const Components& components);
 
-/// Runs every variant of the library on every workload. A variant that does not do a network is
-/// noted; the runs of all others of one workload take turns.
-/// Throws DeviceError if the library or its device is missing, or with `profile` the profiler;
-/// Interrupted.
+/// Runs every variant of the library on every workload, one workload after the other. A variant
+/// that does not do a network, or fails, is noted; the runs of all others of one workload take
+/// turns. Throws DeviceError if the device does not answer after a failure, or with `profile` if
+/// the profiler is missing; Interrupted. `library`, for tests: made instead of that of the request.
 [[nodiscard]] Baselines measure_baselines(const BaselineRequest& request,
-                                          std::vector<BaselineWorkload> workloads);
+                                          std::vector<BaselineWorkload> workloads,
+                                          const std::function<TimedLibrary()>& library = {});
 
 /// baseline.json; its schema is baseline_schema().
 [[nodiscard]] std::string baseline_json(const Baselines& baselines);

@@ -8,14 +8,15 @@
 #include "sim/base/gzip.hpp"
 #include "studies/base/output_folder.hpp"
 #include "studies/base/progress.hpp"
-#include "studies/execution/baseline.hpp"
 #include "studies/spec/spec.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <optional>
 #include <ostream>
-#include <set>
 
 namespace schedlab {
 namespace {
@@ -43,9 +44,59 @@ bool all_correct(const Baselines& baselines, std::ostream& err) {
   return correct;
 }
 
+/// Appears with the first network, and again with each further one.
+class BaselineFolder {
+ public:
+  BaselineFolder(const BaselineOptions& options, const Terminal& terminal)
+      : options_(options), terminal_(terminal) {
+    open(options.overwrite);
+  }
+
+  void publish(const Baselines& baselines, bool complete) {
+    write_file_atomically(folder_->path() / "baseline.json", baseline_json(baselines));
+    write_file_atomically(folder_->path() / "baseline.csv", baseline_csv(baselines));
+    if (baselines.log) {
+      write_file_atomically(folder_->path() / "kineto.json.gz", gzip(kineto_json(*baselines.log)));
+    }
+    folder_->publish(complete);
+    folder_.reset();
+    networks_ = baselines.workloads.size();
+    if (!complete) open(true);
+  }
+
+  [[nodiscard]] bool empty() const { return networks_ == 0; }
+
+  /// What a run that ends early has left.
+  [[nodiscard]] std::string left() const {
+    if (empty()) return "nothing was written";
+    return fmt::format("{} has the {} that {} finished",
+                       options_.out,
+                       networks_ == 1 ? "network" : fmt::format("{} networks", networks_),
+                       networks_ == 1 ? "is" : "are");
+  }
+
+ private:
+  void open(bool overwrite) {
+    folder_.emplace(whole_folder(options_.out, "baseline", overwrite), terminal_.leftovers);
+  }
+
+  const BaselineOptions& options_;
+  const Terminal& terminal_;
+  std::optional<OutputFolder> folder_;
+  std::size_t networks_ = 0;
+};
+
+bool ran(const BaselineWorkload& workload) {
+  return std::any_of(workload.variants.begin(),
+                     workload.variants.end(),
+                     [](const BaselineVariant& variant) { return variant.note.empty(); });
+}
+
 }  // namespace
 
-int run(const BaselineOptions& options, const Terminal& terminal) {
+int run(const BaselineOptions& options,
+        const Terminal& terminal,
+        const std::function<TimedLibrary()>& library) {
   const Spec spec = load_spec(options.spec, &terminal.err);
   const Grid grid(spec);
   const Components components(spec, grid);
@@ -64,7 +115,7 @@ int run(const BaselineOptions& options, const Terminal& terminal) {
                       .expected = "--library cudnn: CUPTI records what runs on CUDA devices",
                       .hint = {}});
   }
-  OutputFolder folder(whole_folder(options.out, "baseline", options.overwrite), terminal.leftovers);
+  BaselineFolder folder(options, terminal);
   BaselineRequest request;
   request.library = enum_from<RnnLibrary>(options.library).value();
   request.repetitions = options.repetitions;
@@ -77,14 +128,18 @@ int run(const BaselineOptions& options, const Terminal& terminal) {
   const std::uint64_t total = workloads.size() * rnn_variants(request.library).size();
   Progress progress(terminal, total, 0, "variants");
   request.observer = [&](std::uint64_t done) { progress.update(done); };
-  const Baselines baselines = measure_baselines(request, std::move(workloads));
-  progress.finish();
-  write_file_atomically(folder.path() / "baseline.json", baseline_json(baselines));
-  write_file_atomically(folder.path() / "baseline.csv", baseline_csv(baselines));
-  if (baselines.log) {
-    write_file_atomically(folder.path() / "kineto.json.gz", gzip(kineto_json(*baselines.log)));
+  request.finished = [&](const Baselines& some) { folder.publish(some, false); };
+  Baselines baselines;
+  try {
+    baselines = measure_baselines(request, std::move(workloads), library);
+  } catch (const Interrupted& stopped) {
+    throw Interrupted(fmt::format("{}; {}", stopped.what(), folder.left()));
+  } catch (const DeviceError& error) {
+    if (folder.empty()) throw;
+    throw DeviceError(fmt::format("{}; {}", error.what(), folder.left()));
   }
-  folder.publish();
+  progress.finish();
+  folder.publish(baselines, true);
   if (options.json) {
     terminal.out << baseline_json(baselines);
   } else {
@@ -92,6 +147,10 @@ int run(const BaselineOptions& options, const Terminal& terminal) {
                  << fmt::format("{}: baseline.json, baseline.csv{}\n",
                                 options.out,
                                 baselines.log ? ", kineto.json.gz" : "");
+  }
+  if (std::none_of(baselines.workloads.begin(), baselines.workloads.end(), ran)) {
+    terminal.err << "error: no variant ran; the notes say why\n";
+    return exit_failed;
   }
   return all_correct(baselines, terminal.err) ? exit_done : exit_failed;
 }

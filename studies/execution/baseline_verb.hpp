@@ -2,8 +2,10 @@
 #pragma once
 
 #include "studies/base/terminal.hpp"
+#include "studies/execution/baseline.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 namespace schedlab {
@@ -23,8 +25,11 @@ struct BaselineOptions {
 };
 
 /// Times a vendor library's own recurrent networks on the workloads of a spec -> a folder with
-/// baseline.json and baseline.csv. With --check exit_failed if an output is further from the
-/// reference than the data type explains.
-[[nodiscard]] int run(const BaselineOptions& options, const Terminal& terminal);
+/// baseline.json and baseline.csv, which has each network as soon as it is finished. exit_failed if
+/// nothing ran, and with --check if an output is further from the reference than the data type
+/// explains. `library`, for tests: made instead of that of the options.
+[[nodiscard]] int run(const BaselineOptions& options,
+                      const Terminal& terminal,
+                      const std::function<TimedLibrary()>& library = {});
 
 }  // namespace schedlab

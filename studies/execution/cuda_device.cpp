@@ -16,7 +16,7 @@ class CudaDevice final : public ExecutionDevice {
         executor_({.device = number,
                    .connections = request.connections,
                    .products = request.products,
-                   .run = {.debug_sync = request.debug_sync, .stop = stop}}),
+                   .run = {.debug_sync = request.debug_sync, .steady_start = true, .stop = stop}}),
         traits_{.kind = "cuda",
                 .title = executor_.properties().name,
                 .name = fmt::format("{}, {} multiprocessors",

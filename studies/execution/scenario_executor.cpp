@@ -52,11 +52,12 @@ Platform executed_platform(const DeviceProperties& device, const std::string& na
   return platform;
 }
 
-/// The kernels that run for real multiply the inputs of one step at a time.
+/// The kernels that run for real multiply the inputs of one step at a time going forward.
 void expect_single_steps(const RecurrentSpec& spec) {
-  if (spec.input_steps == 1) return;
+  if (spec.input_steps == 1 || spec.pass == RecurrentPass::backward) return;
   throw InfeasibleError(
-      "kernels that run for real multiply the inputs of single steps; set \"input_steps\": 1",
+      "kernels that run for real multiply the inputs of single steps in the forward pass; set "
+      "\"input_steps\": 1, and \"hidden_2_steps\" for the backward pass",
       "input_steps",
       fmt::format("{}", spec.input_steps),
       "1");

@@ -87,6 +87,11 @@ int run(const ExplainOptions& options, const Terminal& terminal) {
     explanation.what_if =
         what_if(explanation.run, terminal.stop, [&](std::uint32_t done) { progress.update(done); });
     progress.finish();
+    const ExplainedRun& run = explanation.run;
+    if (run.spec && run.graph.task_count() <= max_sensitivity_tasks) {
+      explanation.sensitivity =
+          sensitivity(*run.spec, {.most_delicate = most_delicate_numbers, .stop = terminal.stop});
+    }
   }
   if (!options.against.empty()) {
     const Explanation other = explain(load_explained_run(options.against), 1);

@@ -285,6 +285,7 @@ void repeat_run(ExplainedRun& run, const RunOrigin& origin, const fs::path& fold
   run.platform = prepared->machine->platform;
   run.costs = prepared->costs;
   run.steps = prepared->steps;
+  if (origin.verb == "simulate") run.spec = spec;
   const fs::path plan = folder / "plan.json";
   run.plan = plan_from_json(read_file(plan), run.graph, plan.string());
 }

@@ -9,6 +9,7 @@
 #include "sim/plan/policy.hpp"
 #include "sim/trace/trace.hpp"
 #include "studies/scenario/simulation.hpp"
+#include "studies/spec/spec.hpp"
 
 #include <cstdint>
 #include <filesystem>
@@ -39,6 +40,7 @@ struct ExplainedRun {
   /// Why it cannot be simulated again; empty: it can.
   std::string no_replay;
   std::vector<std::string> notes;  ///< what is not known, for the reader
+  std::optional<Spec> spec{};      ///< of a simulated run: what it was made of
 
   [[nodiscard]] Problem problem() const { return {graph, platform, costs}; }
 };

@@ -6,6 +6,7 @@
 #include "sim/trace/metrics.hpp"
 #include "studies/explanation/explained_run.hpp"
 #include "studies/explanation/what_if.hpp"
+#include "studies/sensitivity/sensitivity.hpp"
 
 #include <memory>
 #include <optional>
@@ -22,6 +23,7 @@ struct Explanation {
   Attribution attribution;
   std::optional<WhatIfTable> what_if;            ///< nullopt: nobody asked
   std::shared_ptr<const RunDifference> against;  ///< from another run; nullptr: likewise
+  std::optional<Sensitivity> sensitivity{};      ///< with what_if, of a simulated run of few tasks
 };
 
 /// `bins`: slices of the makespan.

@@ -38,6 +38,7 @@ class ExplanationReport {
     if (whole) add_picture();
     add_shares();
     if (all_.what_if) add_what_if(*all_.what_if);
+    if (all_.sensitivity) add_sensitivity(page_, *all_.sensitivity, {});
     if (all_.against != nullptr) {
       page_.heading("Against " + all_.against->other);
       page_.list(all_.against->sentences);

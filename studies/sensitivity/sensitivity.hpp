@@ -95,5 +95,15 @@ struct SensitivityRequest {
 /// The numbers of the machine that matter most, as a table of another report.
 [[nodiscard]] ReportTable sensitivity_table(const Sensitivity& result,
                                             std::size_t max_numbers = 10);
+/// The same as a section of a page; `of` says which case it is ("The closest case, a: ").
+void add_sensitivity(ReportDocument& page,
+                     const Sensitivity& result,
+                     const std::string& of,
+                     std::size_t max_numbers = 10);
+
+/// Reports leave out cases of more tasks: several hundred runs are made.
+inline constexpr std::size_t max_sensitivity_tasks = 2000;
+/// Order changes in reports are sought for so many numbers.
+inline constexpr std::size_t most_delicate_numbers = 3;
 
 }  // namespace schedlab

@@ -146,6 +146,16 @@ PrintedTable numbers_table(const Sensitivity& result, std::size_t max_numbers) {
   return table;
 }
 
+constexpr const char* section_title = "How far the numbers of the machine can be off";
+
+std::string section_text(const Sensitivity& result) {
+  return fmt::format(
+      "{} {} {} Columns of policies: per cent of the makespan for 1 % more of a number.",
+      winner_text(result),
+      order_text(result),
+      matters_text(result));
+}
+
 }  // namespace
 
 const Fields<Sensitivity>& sensitivity_fields() {
@@ -170,19 +180,22 @@ const Fields<Sensitivity>& sensitivity_fields() {
 }
 
 ReportTable sensitivity_table(const Sensitivity& result, std::size_t max_numbers) {
-  ReportTable made{.title = "How far the numbers of the machine can be off",
-                   .note = fmt::format("{} {} {} Columns of policies: per cent of the makespan for "
-                                       "1 % more of a number.",
-                                       winner_text(result),
-                                       order_text(result),
-                                       matters_text(result)),
-                   .table = {}};
+  ReportTable made{.title = section_title, .note = section_text(result), .table = {}};
   const PrintedTable printed = numbers_table(result, max_numbers);
   for (const PrintedTable::Column& column : printed.columns) {
     made.table.columns.push_back({column.name, ColumnRole::note});
   }
   for (const auto& row : printed.rows) made.table.rows.emplace_back(row.begin(), row.end());
   return made;
+}
+
+void add_sensitivity(ReportDocument& page,
+                     const Sensitivity& result,
+                     const std::string& of,
+                     std::size_t max_numbers) {
+  page.heading(section_title);
+  page.paragraph(of + section_text(result));
+  page.table(numbers_table(result, max_numbers));
 }
 
 ReportDocument sensitivity_report(const Sensitivity& result) {

@@ -31,8 +31,6 @@ namespace {
 
 constexpr std::uint64_t max_drawn_rows = 100'000;
 constexpr std::size_t max_report_timelines = 12;
-constexpr std::size_t max_sensitivity_tasks = 2000;  // of which a report runs several hundred
-constexpr std::size_t most_delicate_numbers = 3;
 
 /// Rows with a note that begins so.
 std::size_t noted(const Table& table, std::string_view beginning) {

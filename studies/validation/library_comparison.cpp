@@ -85,6 +85,21 @@ LibraryRow row_of(LibraryRow row,
   return row;
 }
 
+void add_turns(const std::optional<LibraryTurns>& turns, std::vector<Cell>& row) {
+  constexpr std::size_t cells = 9;
+  if (!turns) return row.resize(row.size() + cells);
+  row.insert(row.end(),
+             {std::int64_t{turns->turns},
+              turns->plan_us,
+              turns->plan.low,
+              turns->plan.high,
+              turns->library_us,
+              turns->library.low,
+              turns->library.high,
+              turns->ratio(),
+              turns->drift});
+}
+
 }  // namespace
 
 std::vector<LibraryRow> compare_with_library(const ScenarioSpace& space,
@@ -120,7 +135,16 @@ Table library_table(const Validation& validation, const std::vector<LibraryRow>&
                           {"chosen_over_library", metric},
                           {"regret", metric},
                           {"fastest", note},
-                          {"chosen", note}},
+                          {"chosen", note},
+                          {"turns", metric},
+                          {"plan_in_turns_us", metric},
+                          {"plan_in_turns_low_us", metric},
+                          {"plan_in_turns_high_us", metric},
+                          {"library_in_turns_us", metric},
+                          {"library_in_turns_low_us", metric},
+                          {"library_in_turns_high_us", metric},
+                          {"over_library_in_turns", metric},
+                          {"library_drift", metric}},
               .rows = {}};
   for (const LibraryRow& row : rows) {
     table.rows.push_back({row.network,
@@ -136,6 +160,7 @@ Table library_table(const Validation& validation, const std::vector<LibraryRow>&
                           row.regret(),
                           validation.scenarios[row.fastest].name,
                           validation.scenarios[row.chosen].name});
+    add_turns(row.turns, table.rows.back());
   }
   return table;
 }

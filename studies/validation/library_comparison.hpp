@@ -1,16 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/base/robust_statistics.hpp"
 #include "sim/sweep/table.hpp"
 #include "studies/execution/baseline.hpp"
 #include "studies/scenario/scenario_space.hpp"
 #include "studies/validation/validation.hpp"
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace schedlab {
+
+/// The fastest plan and the library's fastest variant, run one after the other many times in one
+/// process (library_turns.hpp): medians with 95 % intervals.
+struct LibraryTurns {
+  std::uint32_t turns = 0;
+  double plan_us = 0;
+  double library_us = 0;
+  Interval plan{};
+  Interval library{};
+  double drift = 0;  ///< of the library's median since the baseline was measured, relative
+
+  [[nodiscard]] double ratio() const { return plan_us / library_us; }
+};
 
 /// Plans on one network against the library's own routine for it. All knobs count that do not
 /// change what is computed: policy, how the network is cut into tasks, launch mode.
@@ -24,6 +40,7 @@ struct LibraryRow {
   double chosen_us = 0;
   RnnVariant variant;  ///< the library's fastest
   double library_us = 0;
+  std::optional<LibraryTurns> turns{};  ///< of all policies' rows, where they were asked for
 
   [[nodiscard]] double fastest_ratio() const { return fastest_us / library_us; }
   [[nodiscard]] double chosen_ratio() const { return chosen_us / library_us; }

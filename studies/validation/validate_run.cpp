@@ -4,6 +4,9 @@
 #include "notebooks_export/csv.hpp"
 #include "notebooks_export/overlay.hpp"
 #include "notebooks_export/timeline_viewer.hpp"
+#include "real_exec/cpu/cpu_executor.hpp"
+#include "real_exec/recurrent/recurrent_inputs.hpp"
+#include "real_exec/vendor/onednn_lstm.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 #include "sim/trace/chrome_json.hpp"
@@ -14,6 +17,7 @@
 #include "studies/scenario/run_files.hpp"
 #include "studies/scenario/scenario_runner.hpp"
 #include "studies/sweep/trace_input.hpp"
+#include "studies/validation/library_turns.hpp"
 #include "studies/validation/profile_calibration.hpp"
 #include "studies/validation/recording.hpp"
 #include "studies/validation/spec_to_validate.hpp"
@@ -76,6 +80,7 @@ class ValidateRun {
     expect_size();
     space_.components().check_all();
     const ValidationBounds bounds = bounds_of(options_);
+    expect_turns();
     if (!options_.baseline.empty()) library_ = read_baselines(options_.baseline, &terminal_.err);
     OutputFolder folder(whole_folder(options_.out, "validate", options_.overwrite),
                         terminal_.leftovers);
@@ -105,9 +110,11 @@ class ValidateRun {
     if (library_) {
       report.library_name = library_->description;
       report.library = compare_with_library(space_, validation, *library_);
+      if (options_.turns > 0) take_turns(validation, report.library);
     }
     report.broken = broken_bounds(validation, bounds);
     report.shown = shown_outcome(validation);
+    report.sensitivity = sensitivity_of_closest(validation);
     for (std::string& warning : validation_warnings(report)) {
       report.warnings.push_back(std::move(warning));
     }
@@ -126,6 +133,45 @@ class ValidateRun {
                       .found = fmt::format("{} scenarios", grid_.size()),
                       .expected = fmt::format("at most {} to be measured", max_scenarios),
                       .hint = "give some axes fewer values"});
+  }
+
+  void expect_turns() const {
+    if (options_.turns == 0) return;
+    if (!options_.baseline.empty() && options_.recording.empty() && !options_.predict_only) return;
+    throw InputError({.file = "--turns",
+                      .pointer = {},
+                      .found = options_.baseline.empty() ? "no --baseline" : "nothing is measured",
+                      .expected = "a device, and a library to take turns with",
+                      .hint = "give --device and --baseline, or leave out --turns"});
+  }
+
+  /// The fastest plan of each network and the library, on the device as it is now.
+  void take_turns(const Validation& validation, std::vector<LibraryRow>& rows) {
+    if (library_->library == RnnLibrary::onednn) {
+      OnednnLstm::set_threads(static_cast<int>(available_cores()));
+    }
+    for (LibraryRow& row : rows) {
+      if (!row.policy.empty()) continue;
+      const auto& all = library_->workloads;
+      const auto network = std::find_if(
+          all.begin(), all.end(), [&](const auto& one) { return one.label == row.network; });
+      const std::uint64_t scenario = validation.scenarios[row.fastest].scenario;
+      const FullRun& predicted = *predicted_[scenario].run;
+      const auto online = online_policy(predicted);
+      const auto library = make_library_rnn(library_->library,
+                                            network->spec,
+                                            draw_recurrent_inputs(network->spec, library_->seed),
+                                            row.variant);
+      row.turns =
+          measure_in_turns(*measurer_,
+                           {.scenario = scenario, .predicted = predicted, .online = online.get()},
+                           *library,
+                           network->spec.pass,
+                           {.turns = options_.turns,
+                            .seed = options_.seed,
+                            .library_us = row.library_us,
+                            .stop = terminal_.stop});
+    }
   }
 
   /// Plans must be made for the workers that run them.
@@ -252,6 +298,30 @@ class ValidateRun {
     progress.finish();
     measured_.workers = space_.workers();
     measured_.host = std::string{to_string(space_.host_placement())};
+  }
+
+  [[nodiscard]] std::optional<Sensitivity> sensitivity_of_closest(
+      const Validation& validation) const {
+    const PairOutcome* closest = nullptr;
+    const auto way = [](const PairOutcome& pair) {
+      return std::abs(std::log(pair.predicted_ratio));
+    };
+    const auto scenario_at = [&](std::size_t outcome) {
+      return validation.scenarios[outcome].scenario;
+    };
+    const auto is_small = [&](std::size_t outcome) {
+      const auto& run = predicted_[scenario_at(outcome)].run;
+      return run != nullptr && run->scenario.problem->graph->task_count() <= max_sensitivity_tasks;
+    };
+    for (const PairOutcome& pair : validation.pairs) {
+      if (way(pair) == 0 || !is_small(pair.first) || !is_small(pair.second)) continue;
+      if (closest == nullptr || way(pair) < way(*closest)) closest = &pair;
+    }
+    if (closest == nullptr) return std::nullopt;
+    return sensitivity(spec_,
+                       grid_,
+                       {scenario_at(closest->first), scenario_at(closest->second)},
+                       {.most_delicate = most_delicate_numbers, .stop = terminal_.stop});
   }
 
   [[nodiscard]] std::size_t shown_outcome(const Validation& validation) const {

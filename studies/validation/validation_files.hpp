@@ -5,6 +5,7 @@
 #include "sim/sweep/table.hpp"
 #include "sim/trace/trace.hpp"
 #include "studies/execution/measurement.hpp"
+#include "studies/sensitivity/sensitivity.hpp"
 #include "studies/spec/grid.hpp"
 #include "studies/spec/spec.hpp"
 #include "studies/validation/launch_gains.hpp"
@@ -12,6 +13,7 @@
 #include "studies/validation/prediction.hpp"
 #include "studies/validation/validation.hpp"
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,6 +33,8 @@ struct ValidationReport {
   std::vector<std::string> broken;    ///< bounds that were not kept, a sentence each
   std::vector<std::string> warnings;  ///< shown at the top
   std::size_t shown = 0;              ///< outcome of the timeline; one that was compared
+  /// Of the two policies of a case that are predicted to be closest, where they are few tasks.
+  std::optional<Sensitivity> sensitivity{};
 };
 
 /// validation.json: all figures, per scenario too; docs/validation.md says what each is.

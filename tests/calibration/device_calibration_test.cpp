@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calibration/device_calibration.hpp"
 
+#include "calibration/device_experiments.hpp"
 #include "calibration/device_report.hpp"
 #include "calibration/simulated_device_bench.hpp"
 #include "hw_models/measured.hpp"
@@ -9,6 +10,9 @@
 #include "real_exec/executor/recording_backend.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
+#include "sim/base/robust_statistics.hpp"
+#include "sim/graph/product_layout.hpp"
+#include "sim/machine/cache_contents.hpp"
 #include "sim/machine/cost_model.hpp"
 #include "sim/plan/plan_check.hpp"
 #include "studies/execution/calibrate_verb.hpp"
@@ -18,7 +22,10 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
+#include <map>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -46,7 +53,7 @@ const MeasuredRule& rule(const DeviceReport& sheet, std::string_view name) {
 TEST_CASE("a device that is what it is believed to be agrees in every rule that is measured") {
   const Platform h200 = load_machine("h200").platform;
   const DeviceReport sheet = sheet_of(h200, h200);
-  CHECK(sheet.rules.size() == 30);
+  CHECK(sheet.rules.size() == 33);
   for (const MeasuredRule& one : sheet.rules) {
     CAPTURE(one.name);
     CHECK((one.verdict == RuleVerdict::agrees || one.verdict == RuleVerdict::not_measured));
@@ -202,6 +209,62 @@ TEST_CASE("a calibrated machine predicts kernels between those that were measure
   CHECK(to_us(predicted) == doctest::Approx(to_us(truth)).epsilon(0.5));
 }
 
+TEST_CASE("products are measured in every layout, in the cache and from memory") {
+  const MachineSpec base = load_machine("h200");
+  SimulatedDeviceBench bench{base.platform};
+  const DeviceCalibration made =
+      calibrate_device(bench, base, {.name = "mine", .quick = true}, quiet);
+  const Device& device = made.machine.platform.devices[DeviceId{0}];
+  std::map<std::string, std::array<std::size_t, 2>> counts;  // from memory, in the cache
+  for (const KernelSample& sample : device.profile->samples) {
+    const Kernel& kernel = sample.kernel;
+    const bool cached = kernel.bytes_cached > Bytes{0};
+    ++counts[sample.operation].at(cached ? 1 : 0);
+    if (cached) {
+      CHECK(kernel.bytes_cached == kernel.bytes_read);
+      CHECK(2 * (kernel.bytes_read + kernel.bytes_written).count() <= device.rates.l2.count());
+    } else if (sample.operation.starts_with("gemm")) {
+      CHECK(kernel.working_set > device.rates.l2);  // more than the cache was written before
+    }
+    if (sample.operation == "gemm_tn") CHECK(accumulates(kernel));
+  }
+  for (const char* products : {"gemm", "gemm_nt", "gemm_tn", "pointwise", "reduction"}) {
+    CAPTURE(products);
+    const auto [cold, hot] = counts[products];
+    CHECK(hot > 0);
+    CHECK(cold >= hot);
+  }
+  CHECK(counts["copy_host_to_device"][1] == 0);
+  // The profile says what of a graph's operands is in the cache.
+  CHECK(profiled_caches(device).last.size == device.rates.l2);
+}
+
+TEST_CASE("a chain from memory writes over the cache first and uses each operand once") {
+  const Kernel product = gemm_kernel(64, 1024, 4096, DataType::fp32, false);
+  const DeviceProbe hot = graph_chain(5, product);
+  CHECK(hot.graph.task_count() == 5);
+  const DeviceProbe cold = graph_chain(5, {"gemm_nt", product}, Bytes{100 << 20});
+  REQUIRE(cold.graph.task_count() == 6);
+  CHECK(cold.graph.operation(TaskId{0}).bytes_written() == Bytes{100 << 20});
+  std::set<std::int16_t> layers;
+  for (std::uint32_t i = 1; i < 6; ++i) {
+    CHECK(cold.graph.operation(TaskId{i}).name == "gemm_nt");
+    layers.insert(cold.graph.tags(TaskId{i}).layer);
+  }
+  CHECK(layers.size() == 5);
+}
+
+TEST_CASE("what a call costs is measured by its kind") {
+  Platform device = load_machine("h200").platform;
+  SimulatedDeviceBench bench{device};
+  const auto readings = measure_call_kinds(bench, {.runs = 3});
+  REQUIRE(readings.size() == 3);
+  const double launch = to_us(device.hosts[HostId{0}].costs.launch);
+  CHECK(median(readings[0].values) == doctest::Approx(launch));  // point-wise: as any
+  CHECK(median(readings[1].values) == doctest::Approx(0.0));     // products: nothing on top
+  CHECK(median(readings[2].values) == doctest::Approx(0.0));
+}
+
 TEST_CASE("a device is known by the machine in its name") {
   CHECK(base_machine("NVIDIA H200", "").name == "h200");
   CHECK(base_machine("NVIDIA A100-SXM4-80GB", "").name == "a100");
@@ -303,7 +366,7 @@ TEST_CASE("every probe is a plan without findings that an executor of devices ta
     CHECK_FALSE(readings.empty());
   }
   AskedOfADevice bench;
-  for (const Kernel& kernel :
+  for (const MeasuredKernel& kernel :
        profiled_kernels(load_machine("h200").platform.devices[DeviceId{0}], true)) {
     (void)measure_kernel(bench, {.runs = 1}, kernel, 0, {}, 132);
   }

@@ -3,12 +3,13 @@
 # The campaign script as on a machine with a CUDA device, without one: nvidia-smi and the program are stand-ins. Sections
 # come in their order with the device's arguments, which the real program must take; a section that hangs is ended and
 # the next one starts; libraries are found among Python's packages; results are packed.
-#   campaign_on_device.sh PROGRAM CAMPAIGN_SCRIPT MACHINE_FILE FOLDER
+#   campaign_on_device.sh PROGRAM CAMPAIGN_SCRIPT MACHINE_FILE NVIDIA_SMI FOLDER
 set -euo pipefail
 program=$1
 script=$2
 machine=$3
-folder=$4
+smi=$4
+folder=$5
 rm -rf "$folder"
 mkdir -p "$folder/bin" "$folder/site/nvidia/cudnn/lib"
 touch "$folder/site/nvidia/cudnn/lib/libcudnn.so.9"
@@ -19,15 +20,7 @@ fail() {
   exit 1
 }
 
-cat >"$folder/bin/nvidia-smi" <<'END'
-#!/usr/bin/env bash
-case $* in
-  -L) echo "GPU 0: NVIDIA H200" ;;
-  *query-gpu=compute_cap*) echo 9.0 ;;
-  *query-gpu=name,driver_version*) printf 'name, driver_version\nNVIDIA H200, 580.1\n' ;;
-  *query-gpu=name*) echo "NVIDIA H200" ;;
-esac
-END
+install -m 755 "$smi" "$folder/bin/nvidia-smi"
 
 # Notes its call. The real program then says that there is no device (1), or makes its predictions (0); 2 would be a
 # wrong argument. What a device would have left is made up.
@@ -38,7 +31,7 @@ echo "$LD_LIBRARY_PATH" >"$CALLS.libraries"
 if [ "$1" = "${HANGS:-}" ]; then sleep 60; fi
 status=0
 case $* in
-  *--predict-only*gpu_backward*) ;; # as the other grid, which is smaller
+  *--predict-only*gpu_backward* | *--predict-only*gpu_quoted*) ;; # as the other grid, which is smaller
   *) "$REAL" "$@" || status=$? ;;
 esac
 [ "$status" -lt 2 ] || exit "$status"
@@ -66,21 +59,22 @@ campaign() {
 
 campaign 0
 sections=$(awk '/^== / { print $2 }' "$folder/output" | tr '\n' ' ')
-[ "$sections" = "environment build numerics calibrate predict baseline backward validate crossover sequences traces summary " ] ||
+[ "$sections" = "environment build numerics calibrate predict quoted validate traces baseline backward crossover sequences " ] ||
   fail "sections: $sections"
 verbs=$(cut -d' ' -f1 "$folder/calls" | tr '\n' ' ')
-# numerics, calibrate, predict (four grids), baseline, backward, validate, crossover, sequences, traces (a plan, the
-# library)
-[ "$verbs" = "baseline calibrate validate validate validate validate baseline validate validate validate validate buckets execute baseline " ] || fail "verbs: $verbs"
+# numerics, calibrate, predict (five grids), quoted (the library before and after), validate, traces (the library, a
+# plan), baseline, backward, crossover, sequences
+[ "$verbs" = "baseline calibrate validate validate validate validate validate baseline validate validate baseline execute baseline validate validate validate buckets " ] || fail "verbs: $verbs"
 # Predictions are older than measurements, of the same specs, for the same device.
-for line in 3 4 5 6 8 9 10 11; do
+for line in 3 4 5 6 7 9 10 14 15 16; do
   sed -n "${line}p" "$folder/calls" | grep -q -- '--device cuda' || fail "call $line is not of the device"
 done
-sed -n 3,6p "$folder/calls" | grep -c -- --predict-only | grep -qx 4 || fail "predictions are not the first"
-sed -n 8,11p "$folder/calls" | grep -c -- --record | grep -qx 4 || fail "what is measured is not recorded"
+sed -n 3,7p "$folder/calls" | grep -c -- --predict-only | grep -qx 5 || fail "predictions are not the first"
+sed -n 9,10p "$folder/calls" | grep -c -- --record | grep -qx 2 || fail "what is measured is not recorded"
+sed -n 8p "$folder/calls" | grep -q gpu_quoted || fail "the quoted network is not the first"
 grep -q "$folder/site/nvidia/cudnn/lib" "$folder/calls.libraries" || fail "Python's packages are not looked at for libraries"
 grep -q 'libcudnn: .*/libcudnn.so' "$folder/out/environment.txt" || fail "cuDNN was not found"
-[ -s "$folder/out/results.tar.gz" ] || fail "no results.tar.gz"
+[ -s "$folder/out/small.tar.gz" ] || fail "no small.tar.gz"
 
 # All but what hangs is done.
 rm -rf "$folder/out"

@@ -107,11 +107,12 @@ def check_files(root, words):
 
 
 def check_preset(root, words):
-    presets = json.loads((root / "CMakePresets.json").read_text())
-    known = {preset["name"] for kind in ("configurePresets", "buildPresets", "testPresets", "workflowPresets") for preset in presets.get(kind, [])}
+    kind = "test" if words[0] == "ctest" else "workflow" if "--workflow" in words else "build" if "--build" in words else "configure"
+    presets = json.loads((root / "CMakePresets.json").read_text()).get(kind + "Presets", [])
+    known = {preset["name"] for preset in presets if not preset.get("hidden")}
     for before, word in zip(words, words[1:]):
         if before == "--preset" and word not in known:
-            yield f"there is no preset {word!r}"
+            yield f"there is no {kind} preset {word!r}"
 
 
 def without_prefix(words):
@@ -149,7 +150,7 @@ def main(root):
                 seen += 1
                 findings += [f"{name}:{block.line + offset}: {what}" for what in check(root, words, verbs)]
         for number, line in markdown.lines_outside_blocks(page):
-            for code in re.findall(r"`((?:mpirun -n \w+ )?(?:build/release/)?schedlab \w[^`]*|scripts/[\w./-]+)`", line):
+            for code in re.findall(r"`((?:mpirun -n \w+ )?(?:build/release/)?schedlab \w[^`]*|scripts/[\w./-]+|c(?:make|test) --\w[^`]*)`", line):
                 words = [word for word in code.split() if word not in ("...", "…")]
                 seen += 1
                 # In running text arguments may be left out.

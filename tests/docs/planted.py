@@ -33,6 +33,7 @@ schedlab sweep experiments/missing.json \\
   --out out/x
 schedlab sweep --out out/x --resume
 cmake --preset fast
+ctest --preset dev
 ```
 
 ```cpp
@@ -68,7 +69,7 @@ EXPECTED = {
     links: ["gone.md: found no such file", "README.md#nowhere: docs/README.md has no such heading", "unused.png: no page shows",
             "alone.md: docs/README.md does not list", "command_line.md: docs/README.md does not list"],
     commands: ["there is no verb 'swep'", "sweep has no option --resum", "experiments/missing.json: found no such file",
-               "sweep needs 1 arguments, found 0", "there is no preset 'fast'"],
+               "sweep needs 1 arguments, found 0", "there is no configure preset 'fast'", "there is no test preset 'dev'"],
     snippets: ["has these 3 lines of C++", "no JSON"],
 }
 

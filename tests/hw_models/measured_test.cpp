@@ -3,6 +3,7 @@
 
 #include "hw_models/registry.hpp"
 #include "sim/base/error.hpp"
+#include "sim/graph/product_layout.hpp"
 #include "tests/hw_models/synthetic_profile.hpp"
 #include "workloads/models/recurrent/lstm.hpp"
 
@@ -10,6 +11,8 @@
 
 #include <memory>
 #include <set>
+#include <string>
+#include <vector>
 
 namespace schedlab {
 namespace {
@@ -186,6 +189,77 @@ TEST_CASE("kernels of other operations take the generic class of their kind") {
                       .duration = Duration{30'000'000}};
   profile.samples.push_back(sample);
   CHECK(ProfileFits{profile}.find(other, other.kernels[0])->operation() == "gemm");
+}
+
+namespace {
+
+/// Products by layout as a device's calibration measures them: each in the cache and from memory,
+/// where the second takes twice as long; nt takes 3 times, tn 5 times what nn takes.
+KernelProfile profile_by_layout() {
+  KernelProfile profile{.how = "made up", .units = 2};
+  for (const ProductLayout layout : product_layouts) {
+    const double slower = layout == ProductLayout::nn ? 1 : layout == ProductLayout::nt ? 3 : 5;
+    for (const std::int64_t m : {16, 64, 256}) {
+      for (const std::int64_t n : {256, 1024}) {
+        Kernel kernel = gemm_kernel(m, n, 256, DataType::fp32, layout == ProductLayout::tn);
+        kernel.grid.blocks = 2;
+        for (const bool cached : {true, false}) {
+          kernel.bytes_cached = cached ? kernel.bytes_read : Bytes{0};
+          kernel.working_set = Bytes{1 << 30};
+          const double seconds = slower * (cached ? 1 : 2) * kernel.flops.count() / 50e9;
+          profile.samples.push_back({.operation = std::string{product_name(layout)},
+                                     .kernel = kernel,
+                                     .units = 2,
+                                     .duration = round_up_seconds(seconds),
+                                     .repetitions = 5});
+        }
+      }
+    }
+  }
+  return profile;
+}
+
+}  // namespace
+
+TEST_CASE("products of recurrent layers take the class of their layout") {
+  const ProfileFits fits{profile_by_layout()};
+  for (const Granularity granularity : {Granularity::fine, Granularity::coarse}) {
+    const TaskGraph graph =
+        lstm({.layers = 2, .steps = 2, .batch = 32, .hidden = 256, .granularity = granularity});
+    for (const Operation& operation : graph.operations()) {
+      for (const Kernel& kernel : operation.kernels) {
+        if (kernel.kind != TaskKind::gemm) continue;
+        CAPTURE(operation.name);
+        const bool weights = accumulates(kernel);
+        const bool forward =
+            operation.name.find("_gemm") != std::string::npos || operation.name == "node_forward";
+        CHECK(fits.find(operation, kernel)->operation() == (weights   ? "gemm_tn"
+                                                            : forward ? "gemm"
+                                                                      : "gemm_nt"));
+      }
+    }
+  }
+  // Where only one layout was measured it stands for all.
+  KernelProfile one = profile_by_layout();
+  std::erase_if(one.samples, [](const KernelSample& sample) { return sample.operation != "gemm"; });
+  const Kernel kernel = gemm_kernel(32, 256, 1024, DataType::fp32, false);
+  CHECK(ProfileFits{one}.find(single("hidden_1", kernel), kernel)->operation() == "gemm");
+}
+
+TEST_CASE("a product whose operands come from memory takes what such products took") {
+  const Device device = profiled_device(profile_by_layout());
+  Kernel kernel = gemm_kernel(64, 1024, 256, DataType::fp32, false);
+  kernel.grid.blocks = 2;
+  kernel.working_set = Bytes{1 << 30};
+  const double alone = kernel.flops.count() / 50e9;
+  const auto seconds = [&](const char* name, bool cached) {
+    kernel.bytes_cached = cached ? kernel.bytes_read : Bytes{0};
+    return to_seconds(Measured{}.estimate(single(name, kernel), device).duration);
+  };
+  CHECK(seconds("input_gemm", true) == doctest::Approx(alone).epsilon(0.1));
+  CHECK(seconds("input_gemm", false) == doctest::Approx(2 * alone).epsilon(0.1));
+  CHECK(seconds("hidden_1", true) == doctest::Approx(3 * alone).epsilon(0.1));
+  CHECK(seconds("hidden_1", false) == doctest::Approx(6 * alone).epsilon(0.1));
 }
 
 TEST_CASE("measured slow-down of busy neighbours becomes demand for bandwidth") {

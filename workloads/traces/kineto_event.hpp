@@ -25,6 +25,7 @@ enum class KinetoCategory : std::uint8_t {
   python_function,
   synchronization,
   accelerator,  ///< whatever a device that is no GPU did: its name says what (device_work)
+  profiler,     ///< what the profiler itself takes of the program's time
   ignored,      ///< known, and nothing that a trace has rows for
   other,
 };

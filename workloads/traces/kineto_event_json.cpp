@@ -75,7 +75,7 @@ constexpr std::array categories = {
     std::pair<std::string_view, KinetoCategory>{"async_gpu", KinetoCategory::ignored},
     std::pair<std::string_view, KinetoCategory>{"async", KinetoCategory::ignored},
     std::pair<std::string_view, KinetoCategory>{"Trace", KinetoCategory::ignored},
-    std::pair<std::string_view, KinetoCategory>{"overhead", KinetoCategory::ignored},
+    std::pair<std::string_view, KinetoCategory>{"overhead", KinetoCategory::profiler},
     std::pair<std::string_view, KinetoCategory>{"critical_path", KinetoCategory::ignored},
 };
 

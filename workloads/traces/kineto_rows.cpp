@@ -164,9 +164,23 @@ void KinetoRows::add_span(const KinetoEvent& event) {
       return add_synchronization(event, *span);
     case KinetoCategory::accelerator:
       return add_accelerator(event, *span);
+    case KinetoCategory::profiler:
+      return note_overhead(event, *span);
     default:
       return add_operator(event, *span);
   }
+}
+
+/// Short ones are many and tell nothing.
+void KinetoRows::note_overhead(const KinetoEvent& event, Span span) {
+  constexpr Duration shortest = std::chrono::microseconds{100};
+  if (span.ended - span.started < shortest) return;
+  trace_->problems.add(Severity::notice,
+                       "profiler_overhead",
+                       fmt::format("{} held the program up for {:.0f} us from {:.0f} us on",
+                                   event.name,
+                                   to_us(span.ended - span.started),
+                                   to_us(span.started - Time{})));
 }
 
 void KinetoRows::add_device(const KinetoEvent& event, Span span) {

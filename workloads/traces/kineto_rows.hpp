@@ -36,6 +36,7 @@ class KinetoRows {
   };
 
   void add_span(const KinetoEvent& event);
+  void note_overhead(const KinetoEvent& event, Span span);
   void add_device(const KinetoEvent& event, Span span);
   void add_accelerator(const KinetoEvent& event, Span span);
   void add_call(const KinetoEvent& event, Span span);

@@ -144,6 +144,36 @@ TEST_CASE("every granularity and accumulation, forward, backward and training") 
   check_results(forward, work, tolerance(CudaPrecision::fp32));
 }
 
+TEST_CASE("products over several steps, in slices and within few units are right") {
+  if (device_missing()) return;
+  CudaExecutor cublas;
+  CudaExecutor cublaslt({.products = CudaProducts::cublaslt});
+  const auto check_cuts =
+      [](CudaExecutor& executor, const RecurrentSpec& whole, CudaPrecision precision) {
+        for (const RecurrentSpec& spec : test::cut_otherwise(whole)) {
+          CAPTURE(static_cast<int>(spec.cell));
+          CAPTURE(static_cast<int>(spec.granularity));
+          CAPTURE(spec.hidden_2_steps);
+          CAPTURE(spec.hidden_1_slices);
+          const Scene scene(recurrent(spec), Duration{1});
+          CudaRecurrentWork work(executor, spec, scene.graph, seed, precision);
+          Execution run;
+          executor.run(scene.graph, plan_for(scene, "heft"), work, run);
+          check_results(spec, work, tolerance(precision));
+        }
+      };
+  for (const Case& one : all_cells) {
+    check_cuts(cublas, test::odd_network(one.cell, one.both), CudaPrecision::fp32);
+  }
+  RecurrentSpec spec = test::odd_network(RecurrentCell::lstm);
+  check_cuts(cublas, spec, CudaPrecision::bf16);
+  check_cuts(cublaslt, spec, CudaPrecision::tf32);
+  for (const Granularity granularity : {Granularity::coarse, Granularity::kernel_and_weight}) {
+    spec.granularity = granularity;
+    check_cuts(cublas, spec, CudaPrecision::fp32);
+  }
+}
+
 TEST_CASE("every policy gives the same bits, eager and as a device graph, run after run") {
   if (device_missing()) return;
   CudaExecutor executor;

@@ -4,6 +4,7 @@
 #include "real_exec/cuda/blas_library.hpp"
 #include "real_exec/cuda/blas_lt_library.hpp"
 #include "tests/real_exec/emulated_cuda/emulated_device.hpp"
+#include "tests/real_exec/emulated_cuda/emulated_state.hpp"
 
 #include <cstring>
 
@@ -70,6 +71,12 @@ cublasStatus_t set_operation(cublasLtMatmulDesc_t made,
   auto* const operation = behind<Operation>(made);
   if (which == CUBLASLT_MATMUL_DESC_TRANSA) return take(operation->first, value, bytes);
   if (which == CUBLASLT_MATMUL_DESC_TRANSB) return take(operation->second, value, bytes);
+  if (which == CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET) {
+    std::int32_t units = 0;
+    const cublasStatus_t status = take(units, value, bytes);
+    testing::emulated_state().product_units.insert(units);
+    return status;
+  }
   return CUBLAS_STATUS_INVALID_VALUE;
 }
 

@@ -6,15 +6,18 @@
 #include "real_exec/recurrent/recurrent_differences.hpp"
 #include "real_exec/recurrent/recurrent_reference.hpp"
 #include "sim/plan/graph_capture.hpp"
+#include "tests/real_exec/emulated_cuda/emulated_device.hpp"
 #include "tests/real_exec/recurrent/recurrent_scenes.hpp"
 #include "tests/support/scenes.hpp"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <set>
 #include <string>
 
 using namespace schedlab;
+namespace testing = schedlab::testing;
 using schedlab::testing::Scene;
 
 namespace {
@@ -71,6 +74,26 @@ TEST_CASE("of the suggestions for a shape the fastest that is possible is kept")
   // Another run meets nothing new.
   executor.run(scene.graph, make_policy("single_stream")->plan(scene.problem()), work, run);
   CHECK(executor.context()->lt->choices().size() == choices.size());
+}
+
+TEST_CASE("products for weight gradients are told their units, and no others") {
+  for (const CudaProducts products : {CudaProducts::cublas, CudaProducts::cublaslt}) {
+    CudaExecutor executor({.products = products});
+    RecurrentSpec spec = test::odd_network(RecurrentCell::lstm);
+    for (const std::int64_t units : {0, 3}) {
+      spec.weight_units = units;
+      const Scene scene(recurrent(spec), Duration{1});
+      static_cast<void>(testing::emulated_product_units());
+      CudaRecurrentWork work(executor, spec, scene.graph, seed);
+      Execution run;
+      executor.run(scene.graph, make_policy("single_stream")->plan(scene.problem()), work, run);
+      const std::set<int> told = testing::emulated_product_units();
+      CHECK(told.contains(3) == (units == 3));
+      // A handle of cuBLAS is told again; an operation of cuBLASLt is of one shape.
+      const bool again = units == 3 && products == CudaProducts::cublas;
+      CHECK(told.contains(0) == again);
+    }
+  }
 }
 
 TEST_CASE("words for products are those of the command line") {

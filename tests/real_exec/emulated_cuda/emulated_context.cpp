@@ -36,6 +36,10 @@ cublasStatus_t set_handle_workspace(cublasHandle_t handle, void* workspace, std:
   handle->workspace = workspace;
   return bytes > 0 ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_INVALID_VALUE;
 }
+cublasStatus_t set_handle_units(cublasHandle_t /*handle*/, int units) {
+  testing::emulated_state().product_units.insert(units);
+  return CUBLAS_STATUS_SUCCESS;
+}
 const char* status_text(cublasStatus_t /*status*/) {
   return "emulated status";
 }
@@ -205,6 +209,7 @@ BlasLibrary::BlasLibrary()
       destroy(destroy_handle),
       set_stream(set_handle_stream),
       set_workspace(set_handle_workspace),
+      set_units(set_handle_units),
       status_string(status_text),
       gemm(multiply),
       batched_gemm(multiply_batch) {}

@@ -83,6 +83,18 @@ void fail_emulated_work(std::int64_t number) {
   if (number < 0) emulated_state().lost = false;
 }
 
+std::uint64_t emulated_streams_made() {
+  return emulated_state().streams_made;
+}
+
+std::uint64_t emulated_graphs_made() {
+  return emulated_state().graphs_made;
+}
+
+std::set<int> emulated_product_units() {
+  return std::exchange(emulated_state().product_units, {});
+}
+
 std::uint64_t emulated_work_done() {
   return emulated_state().done;
 }
@@ -162,6 +174,11 @@ cudaError_t cudaMemset(void* memory, int byte, std::size_t bytes) {
   std::memset(memory, byte, bytes);
   return result();
 }
+cudaError_t cudaMemsetAsync(void* memory, int byte, std::size_t bytes, cudaStream_t stream) {
+  enqueue(
+      stream, [=] { std::memset(memory, byte, bytes); }, false);
+  return result();
+}
 cudaError_t cudaMemcpyAsync(
     void* to, const void* from, std::size_t bytes, cudaMemcpyKind /*kind*/, cudaStream_t stream) {
   enqueue(
@@ -172,6 +189,7 @@ cudaError_t cudaMemcpyAsync(
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned /*flags*/, int priority) {
   *stream = new CUstream_st{};  // NOLINT(cppcoreguidelines-owning-memory): an opaque handle
   (*stream)->priority = priority;
+  ++emulated_state().streams_made;
   return result();
 }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <set>
 
 namespace schedlab::testing {
 
@@ -24,6 +25,11 @@ void round_emulated_tf32(bool to_nearest);
 /// Fails the piece of work with this number from now, counted from 0, as a kernel that crashes
 /// does: the error shows at a later call, and stays. -1: none, and the error is gone.
 void fail_emulated_work(std::int64_t number);
+/// Streams and executable graphs that have been made since the start.
+[[nodiscard]] std::uint64_t emulated_streams_made();
+[[nodiscard]] std::uint64_t emulated_graphs_made();
+/// The numbers of multiprocessors that products were told to use since the last call, 0: all.
+[[nodiscard]] std::set<int> emulated_product_units();
 /// Pieces of work that have been done since the start.
 [[nodiscard]] std::uint64_t emulated_work_done();
 

@@ -120,6 +120,7 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t* made,
     for (const cudaGraphNode_t need : node->needs) needs.push_back(number.at(need));
   }
   *made = exec.release();
+  ++emulated_state().graphs_made;
   return cudaSuccess;
 }
 cudaError_t cudaGraphUpload(cudaGraphExec_t /*exec*/, cudaStream_t /*stream*/) {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
 #include <vector>
 
 // The run-time's opaque types.
@@ -55,8 +56,11 @@ struct EmulatedState {
   std::int64_t fails = -1;
   bool lost = false;  // a piece of work has crashed
   std::uint64_t done = 0;
+  std::uint64_t streams_made = 0;
+  std::uint64_t graphs_made = 0;
   cudaError_t last_error = cudaSuccess;
-  bool tf32_rounds = false;  // factors to the nearest; else what does not fit is dropped
+  std::set<int> product_units;  // that libraries were told to use, 0: all
+  bool tf32_rounds = false;     // factors to the nearest; else what does not fit is dropped
 
   std::size_t add(std::function<void()> work, std::vector<std::size_t> needs);
   /// Does pieces in a random order until the one with this number (0: all) is done.

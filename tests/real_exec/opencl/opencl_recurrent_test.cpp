@@ -99,6 +99,25 @@ TEST_CASE("every granularity and accumulation, forward, backward and training") 
   run_and_check(executor, forward, "diagonal");
 }
 
+TEST_CASE("products over several steps, in slices and within few units are right") {
+  if (opencl_missing()) return;
+  OpenClExecutor executor;
+  for (const RecurrentCell cell :
+       {RecurrentCell::lstm, RecurrentCell::gru, RecurrentCell::gru_reset_before}) {
+    for (const Granularity granularity : {Granularity::fine, Granularity::coarse}) {
+      RecurrentSpec whole = test::odd_network(cell, Bidirectional::first);
+      whole.granularity = granularity;
+      for (const RecurrentSpec& spec : test::cut_otherwise(whole)) {
+        CAPTURE(static_cast<int>(cell));
+        CAPTURE(static_cast<int>(granularity));
+        CAPTURE(spec.hidden_2_steps);
+        CAPTURE(spec.hidden_1_slices);
+        run_and_check(executor, spec, "heft");
+      }
+    }
+  }
+}
+
 TEST_CASE("every policy gives the same bits, run after run") {
   if (opencl_missing()) return;
   OpenClExecutor executor;

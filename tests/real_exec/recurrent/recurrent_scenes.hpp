@@ -7,6 +7,7 @@
 #include "workloads/models/recurrent/recurrent.hpp"
 
 #include <cstdint>
+#include <vector>
 
 namespace schedlab::test {
 
@@ -23,6 +24,22 @@ inline RecurrentSpec odd_network(RecurrentCell cell, Bidirectional both = Bidire
   spec.pass = RecurrentPass::training;
   spec.tensors = false;
   return spec;
+}
+
+/// The network with products cut in other ways: over several steps, in slices, within few units,
+/// and all of it at once.
+inline std::vector<RecurrentSpec> cut_otherwise(const RecurrentSpec& whole) {
+  std::vector<RecurrentSpec> all(4, whole);
+  all[0].hidden_2_steps = 2;  // the last product is of fewer
+  all[1].hidden_2_steps = 0;
+  all[2].hidden_1_slices = whole.hidden;  // one gate's columns lie in several slices
+  all[3].hidden_2_steps = 3;
+  all[3].hidden_1_slices = whole.hidden;
+  all[3].accumulation = Accumulation::batched;
+  all[3].accumulation_steps = 3;
+  all[3].last_accumulation_steps = 2;
+  all[3].weight_units = 2;
+  return all;
 }
 
 /// A run of all tasks, one after another.

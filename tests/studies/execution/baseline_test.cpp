@@ -4,6 +4,7 @@
 #include "real_exec/vendor/onednn_lstm.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
+#include "sim/base/interrupt.hpp"
 #include "studies/base/schema_check.hpp"
 #include "studies/execution/baseline_verb.hpp"
 #include "tests/support/skip.hpp"
@@ -13,7 +14,10 @@
 #include <nlohmann/json.hpp>
 
 #include <cmath>
+#include <cstdint>
+#include <filesystem>
 #include <limits>
+#include <memory>
 #include <sstream>
 #include <string>
 
@@ -112,6 +116,114 @@ TEST_CASE("baseline: a spec without a recurrent network is refused with what wou
           run(options, {.out = out, .err = out, .interactive = false, .stop = nullptr})),
       doctest::Contains("no lstm or gru"),
       InputError);
+}
+
+/// A network that does nothing, of a library whose variant "broken" fails in its second forward
+/// call.
+class IdleRnn : public LibraryRnn {
+ public:
+  IdleRnn(bool fails, StopFlag* stops) : fails_(fails), stops_(stops) {}
+  [[nodiscard]] bool has(RnnCall call) const override {
+    return call == RnnCall::forward || call == RnnCall::backward;
+  }
+  Duration run(RnnCall call) override {
+    if (stops_ != nullptr) *stops_ = true;
+    if (fails_ && call == RnnCall::forward && ++calls_ == 2) throw DeviceError("INTERNAL_ERROR");
+    return from_us(call == RnnCall::forward ? 2.0 : 5.0);
+  }
+  void poison() override {}
+  [[nodiscard]] RecurrentResults<float> results() override { return {}; }
+
+ private:
+  bool fails_;
+  StopFlag* stops_;
+  int calls_ = 0;
+};
+
+struct IdleLibrary {
+  bool answers = true;            ///< after a failure
+  std::uint32_t broken_from = 0;  ///< networks of so many layers and more fail
+  std::uint32_t stops_at = 1000;  ///< likewise: interrupted in its first call
+  StopFlag stop{false};
+
+  [[nodiscard]] TimedLibrary operator()() {
+    return {.description = "idle",
+            .variants = {{"broken", "eager"}, {"whole", "eager"}},
+            .make =
+                [this](const RecurrentSpec& spec,
+                       const RecurrentInputs<float>& /*inputs*/,
+                       const RnnVariant& variant) {
+                  return std::make_unique<IdleRnn>(
+                      variant.algorithm == "broken" && spec.layers >= broken_from,
+                      spec.layers >= stops_at ? &stop : nullptr);
+                },
+            .synchronize =
+                [this] {
+                  if (!answers) throw DeviceError("context is lost");
+                }};
+  }
+};
+
+/// Of networks with 1, 2 and 3 layers.
+struct IdleSession {
+  TemporaryFolder folder{};
+  IdleLibrary library{};
+  std::ostringstream out{};
+  std::ostringstream err{};
+
+  int run() {
+    BaselineOptions options;
+    options.spec = spec_file(
+        folder, R"({"kind": "lstm", "layers": [1, 2, 3], "steps": 2, "batch": 2, "hidden": 4})");
+    options.out = (folder.path() / "out").string();
+    options.library = "cudnn";
+    options.repetitions = 4;
+    return schedlab::run(options,
+                         {.out = out, .err = err, .interactive = false, .stop = &library.stop},
+                         [this] { return library(); });
+  }
+  [[nodiscard]] Baselines published() const {
+    return read_baselines((folder.path() / "out" / "baseline.json").string());
+  }
+};
+
+TEST_CASE("baseline: a variant that fails is noted, and the others go on") {
+  IdleSession session;
+  CHECK(session.run() == 0);
+  const Baselines all = session.published();
+  REQUIRE(all.workloads.size() == 3);
+  for (const BaselineWorkload& workload : all.workloads) {
+    CHECK(workload.variants.at(0).note == "INTERNAL_ERROR");
+    CHECK(workload.variants.at(0).calls.empty());
+    CHECK(workload.variants.at(1).find(RnnCall::backward)->runs.size() == 4);
+    CHECK(workload.fastest(RnnCall::backward)->variant.algorithm == "whole");
+  }
+}
+
+TEST_CASE("baseline: networks that are finished stay when the device does not answer any more") {
+  IdleSession session;
+  session.library.answers = false;
+  session.library.broken_from = 3;
+  CHECK_THROWS_WITH_AS(static_cast<void>(session.run()),
+                       doctest::Contains("layers=3, steps=2, batch=2, hidden=4, data_type=fp32, "
+                                         "broken, eager: INTERNAL_ERROR; the device does not "
+                                         "answer any more: context is lost"),
+                       DeviceError);
+  REQUIRE(session.published().workloads.size() == 2);
+  CHECK(session.published().workloads.at(1).fastest(RnnCall::forward) != nullptr);
+}
+
+TEST_CASE("baseline: Ctrl-C keeps the networks that are finished, and says so") {
+  IdleSession session;
+  session.library.stops_at = 2;
+  CHECK_THROWS_WITH_AS(static_cast<void>(session.run()),
+                       doctest::Contains("out has the network that is finished"),
+                       Interrupted);
+  CHECK(session.published().workloads.size() == 1);
+  IdleSession early;
+  early.library.stops_at = 1;
+  CHECK_THROWS_WITH_AS(static_cast<void>(early.run()), "stopped; nothing was written", Interrupted);
+  CHECK_FALSE(std::filesystem::exists(early.folder.path() / "out"));
 }
 
 TEST_CASE("baseline: what a library does not do is noted, with its reason") {

@@ -286,6 +286,10 @@ TEST_CASE(
   for (const char* name : {"explain.json", "explain.csv", "report.html", "bound.svg"}) {
     CHECK(fs::exists(why / name));
   }
+  // An eager run of small kernels: what the framework's part of a launch means for it.
+  const std::string page = read_file(why / "report.html");
+  CHECK(page.find("How far the numbers of the machine can be off") != std::string::npos);
+  CHECK(page.find("/host/front_end_us") != std::string::npos);
   const std::string text = read_file(why / "explain.json");
   const json explained = json::parse(text);
   const json metrics = json::parse(read_file(fs::path{session.path("run")} / "metrics.json"));

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "studies/validation/library_comparison.hpp"
 
+#include "studies/validation/library_turns.hpp"
+
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -83,6 +86,77 @@ TEST_CASE("scenarios that were not compared, and variants that did not run, do n
   CHECK(rows[0].scenarios == 3);
   CHECK(rows[0].fastest == 1);
   CHECK(library_table(scene.validation, rows).rows.size() == 3);
+}
+
+/// Notes what is asked of it, in one list with the library.
+class NotingMeasurer final : public Measurer {
+ public:
+  explicit NotingMeasurer(std::string& notes) : notes_(notes) {}
+  [[nodiscard]] std::string device() const override { return "none"; }
+  [[nodiscard]] MeasuredRun measure(const MeasureRequest& /*request*/) override {
+    notes_ += 'p';
+    return {.trace = {}, .plan = {}, .makespan = 30us};
+  }
+
+ private:
+  std::string& notes_;
+};
+
+class NotingLibrary final : public LibraryRnn {
+ public:
+  explicit NotingLibrary(std::string& notes) : notes_(notes) {}
+  [[nodiscard]] bool has(RnnCall /*call*/) const override { return true; }
+  void begin_steadily() override { notes_ += 's'; }
+  Duration run(RnnCall call) override {
+    notes_ += call == RnnCall::forward ? 'f' : 'b';
+    return call == RnnCall::forward ? 10us : 40us;
+  }
+  void poison() override {}
+  [[nodiscard]] RecurrentResults<float> results() override { return {}; }
+
+ private:
+  std::string& notes_;
+};
+
+TEST_CASE("a plan and the library take turns, each pass of the library from the same state") {
+  const FullRun planned;
+  const auto turns_of = [&](RecurrentPass pass, std::string& notes) {
+    NotingMeasurer measurer{notes};
+    NotingLibrary library{notes};
+    return measure_in_turns(measurer,
+                            {.scenario = 0, .predicted = planned},
+                            library,
+                            pass,
+                            {.turns = 2, .warm_up = 1, .library_us = 32});
+  };
+  std::string notes;
+  const LibraryTurns backward = turns_of(RecurrentPass::backward, notes);
+  CHECK(notes == "fsbpfsbpfsbp");  // the forward pass leaves what the gradients need
+  CHECK(backward.turns == 2);
+  CHECK(backward.plan_us == 30.0);
+  CHECK(backward.library_us == 40.0);
+  CHECK(backward.ratio() == 0.75);
+  CHECK(backward.library == Interval{40.0, 40.0});
+  CHECK(backward.drift == 0.25);  // 40 us where it was 32
+  notes.clear();
+  CHECK(turns_of(RecurrentPass::training, notes).library_us == 50.0);
+  CHECK(notes == "sfbpsfbpsfbp");
+}
+
+TEST_CASE("turns are columns of the table, empty where none were taken") {
+  Scene scene({1, 2, 3, 4, 5, 6, 7, 8}, {40, 30, 20, 50, 1, 1, 1, 1});
+  scene.add(0, "a", 10us, 10us);
+  auto rows = compare_with_library(scene.space, scene.validation, scene.baselines);
+  rows[0].turns = LibraryTurns{.turns = 50, .plan_us = 15, .library_us = 20};
+  const Table table = library_table(scene.validation, rows);
+  for (const auto& row : table.rows) CHECK(row.size() == table.columns.size());
+  const auto column = static_cast<std::size_t>(
+      std::find_if(table.columns.begin(),
+                   table.columns.end(),
+                   [](const auto& one) { return one.name == "over_library_in_turns"; }) -
+      table.columns.begin());
+  CHECK(table.rows[0][column] == Cell{0.75});
+  CHECK(table.rows[1][column] == Cell{});
 }
 
 }  // namespace

@@ -74,7 +74,9 @@ TEST_CASE("validate: a device that is as simulated has no error anywhere") {
     CAPTURE(std::string{name});
     CHECK(fs::exists(session.folder.path() / "out" / name));
   }
-  CHECK(session.file("report.html").find("small <v") == std::string::npos);  // escaped
+  const std::string page = session.file("report.html");
+  CHECK(page.find("small <v") == std::string::npos);  // escaped
+  CHECK(page.find("Of two policies predicted to be closest: ") != std::string::npos);
 }
 
 TEST_CASE("validate: what timing the tasks costs is not in the makespans") {
@@ -268,6 +270,7 @@ TEST_CASE("The specs for validation are valid, and their scenarios can be predic
                            "host_crossover.json",
                            "cpu_backward.json",
                            "gpu_validate.json",
+                           "gpu_quoted.json",
                            "gpu_backward.json",
                            "gpu_numerics.json",
                            "campaign_timeline.json"}) {

@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -343,6 +344,78 @@ TEST_CASE("one input product stands for those of several steps and waits for all
   spec.recompute = Recompute::data_drop;
   CHECK_THROWS_WITH_AS(
       static_cast<void>(lstm(spec)), doctest::Contains("input_steps"), InfeasibleError);
+}
+
+TEST_CASE("hidden_2_steps: one hidden_2 for several steps, wherever it is a task") {
+  LstmSpec spec = small(2, 5);
+  spec.hidden_2_steps = 2;
+  for (const Granularity granularity :
+       {Granularity::fine, Granularity::matmul, Granularity::kernel_and_weight}) {
+    spec.granularity = granularity;
+    const TaskGraph graph = lstm(spec);
+    CHECK(graph.topologically_numbered());
+    CHECK(predecessors(graph, "hidden_2(1,3)") == Names{"cell(1,3)", "cell(1,4)"});
+    CHECK(predecessors(graph, "cell(0,4)") == Names{"hidden_2(1,3)"});
+    LstmSpec single = spec;
+    single.hidden_2_steps = 1;
+    CHECK(lstm(single).task_count() == graph.task_count() + 2 * 2);  // 3 products for 5 steps
+    CHECK(total_flops(lstm(single)) == total_flops(graph));
+  }
+  // Nodes are not cut.
+  spec.granularity = Granularity::coarse;
+  CHECK(lstm(spec).task_count() == 2 * 5);
+  spec.granularity = Granularity::fine;
+  spec.pass = LstmPass::training;
+  spec.recompute = Recompute::data_drop;
+  CHECK_THROWS_WITH_AS(
+      static_cast<void>(lstm(spec)), doctest::Contains("hidden_2_steps"), InfeasibleError);
+}
+
+TEST_CASE("hidden_1_slices: products side by side, whose results the next cell sums") {
+  LstmSpec spec = small(2, 5);
+  const TaskGraph whole = lstm(spec);
+  spec.hidden_1_slices = 4;
+  const TaskGraph graph = lstm(spec);
+  CHECK(graph.task_count() == whole.task_count());
+  const auto kernel_of = [](const TaskGraph& of, std::string_view name) {
+    for (const TaskId task : of.tasks()) {
+      if (of.name(task) == name) return of.operation(task).kernels.front();
+    }
+    return Kernel{};
+  };
+  const Kernel one = kernel_of(whole, "hidden_1(1,3)");
+  const Kernel slices = kernel_of(graph, "hidden_1(1,3)");
+  CHECK(slices.k * 4 == one.k);
+  CHECK(slices.flops == one.flops);
+  CHECK(slices.bytes_read == one.bytes_read);
+  CHECK(slices.bytes_written == one.bytes_written * 4);
+  // One element more for each further slice; of the last step dh is given.
+  const Bytes elements = one.bytes_written;
+  CHECK(kernel_of(graph, "cell(1,3)").bytes_read ==
+        kernel_of(whole, "cell(1,3)").bytes_read + elements * 3);
+  CHECK(kernel_of(graph, "cell(1,4)") == kernel_of(whole, "cell(1,4)"));
+  // What the graph returns is in one piece.
+  CHECK(kernel_of(graph, "hidden_1(1,0)") == kernel_of(whole, "hidden_1(1,0)"));
+  spec.hidden_1_slices = 7;
+  CHECK_THROWS_WITH_AS(
+      static_cast<void>(lstm(spec)), doctest::Contains("hidden_1_slices"), InfeasibleError);
+}
+
+TEST_CASE("weight_units and last_accumulation_steps: grids, and shorter sums in the lowest layer") {
+  LstmSpec spec = small(2, 6);
+  spec.accumulation = Accumulation::batched;
+  spec.accumulation_steps = 6;
+  spec.last_accumulation_steps = 2;
+  spec.weight_units = 3;
+  const TaskGraph graph = lstm(spec);
+  std::map<std::int16_t, int> products;
+  for (const TaskId task : graph.tasks()) {
+    const Operation& operation = graph.operation(task);
+    const bool weight = operation.name == "weight_1" || operation.name == "weight_2";
+    CHECK(operation.kernels.front().grid.blocks == (weight ? 3 : 0));
+    if (weight) ++products[graph.tags(task).layer];
+  }
+  CHECK(products == std::map<std::int16_t, int>{{0, 2 * 3}, {1, 2 * 1}});
 }
 
 TEST_CASE("one product for the layer below stands for those of several steps, between kernels") {

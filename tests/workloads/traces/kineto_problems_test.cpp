@@ -111,6 +111,15 @@ TEST_CASE("kineto: a field that is not what it should be is named") {
   CHECK(problem_count(trace, "activity_without_launch") == 2);
 }
 
+TEST_CASE("kineto: where the profiler held the program up for long is said") {
+  const ImportedTrace trace = read_text(kineto_text(
+      R"({"ph": "X", "cat": "overhead", "name": "Activity Buffer Request", "ts": 1, "dur": 2175},
+         {"ph": "X", "cat": "overhead", "name": "Instrumentation", "ts": 3000, "dur": 3})"));
+  CHECK(problem_count(trace, "profiler_overhead") == 1);
+  CHECK(trace.problems.entries().at("profiler_overhead").example ==
+        "Activity Buffer Request held the program up for 2175 us from 0 us on");
+}
+
 TEST_CASE("kineto: an argument of an operator is not the field of a launch of the same name") {
   const ImportedTrace trace = read_text(kineto_text(
       R"({"ph": "X", "cat": "cpu_op", "name": "grid_sample", "ts": 1, "dur": 1,

@@ -38,15 +38,18 @@ void check_recomputation(const RecurrentSpec& spec) {
         spec.pass == RecurrentPass::forward ? "forward" : "backward",
         "training");
   }
-  if (spec.input_steps != 1) {
+  const auto expect_single = [&](std::int64_t steps, const char* option) {
+    if (steps == 1) return;
     throw InfeasibleError(
-        fmt::format("recompute {} keeps and computes the input products of single steps; set "
-                    "\"input_steps\": 1",
-                    word),
-        "input_steps",
-        fmt::format("{}", spec.input_steps),
+        fmt::format("recompute {} keeps and computes the products of single steps; set \"{}\": 1",
+                    word,
+                    option),
+        option,
+        fmt::format("{}", steps),
         "1");
-  }
+  };
+  expect_single(spec.input_steps, "input_steps");
+  expect_single(spec.hidden_2_steps, "hidden_2_steps");
   if (spec.recompute != Recompute::sqrt && spec.recompute != Recompute::optimal) return;
   if (spec.bidirectional != Bidirectional::none) {
     throw InfeasibleError(
@@ -63,6 +66,21 @@ void check_recomputation(const RecurrentSpec& spec) {
   }
 }
 
+void check_slices(const RecurrentSpec& spec) {
+  if (spec.hidden_1_slices == 1) return;
+  const std::int64_t k = cell_shape(spec.cell).recurrent_gates * spec.hidden;
+  if (k % spec.hidden_1_slices != 0) {
+    throw InfeasibleError(
+        fmt::format("hidden_1 sums {} products for each result, which is no multiple of {} slices; "
+                    "set \"hidden_1_slices\" to a divisor",
+                    k,
+                    spec.hidden_1_slices),
+        "hidden_1_slices",
+        fmt::format("{}", spec.hidden_1_slices),
+        fmt::format("a divisor of {}", k));
+  }
+}
+
 void check(const RecurrentSpec& spec) {
   const auto at_least_one = [](std::int64_t value, const char* name) {
     SCHEDLAB_EXPECTS(value >= 1, fmt::format("recurrent: {} is {}", name, value));
@@ -74,8 +92,14 @@ void check(const RecurrentSpec& spec) {
   at_least_one(spec.accumulation_steps, "accumulation_steps");
   at_least_one(spec.partial_buffers, "partial_buffers");
   SCHEDLAB_EXPECTS(spec.input >= 0, fmt::format("recurrent: input is {}", spec.input));
-  SCHEDLAB_EXPECTS(spec.input_steps >= 0,
-                   fmt::format("recurrent: input_steps is {}", spec.input_steps));
+  at_least_one(spec.hidden_1_slices, "hidden_1_slices");
+  const auto not_negative = [](std::int64_t value, const char* name) {
+    SCHEDLAB_EXPECTS(value >= 0, fmt::format("recurrent: {} is {}", name, value));
+  };
+  not_negative(spec.input_steps, "input_steps");
+  not_negative(spec.hidden_2_steps, "hidden_2_steps");
+  not_negative(spec.weight_units, "weight_units");
+  not_negative(spec.last_accumulation_steps, "last_accumulation_steps");
   detail::check_nodes("lstm", chain_count(spec), spec.steps);
   const auto hidden = static_cast<double>(spec.hidden);
   // Two directions double the width of an input.
@@ -88,6 +112,7 @@ void check(const RecurrentSpec& spec) {
   SCHEDLAB_EXPECTS(spec.checkpoints >= 0,
                    fmt::format("recurrent: checkpoints is {}", spec.checkpoints));
   check_recomputation(spec);
+  check_slices(spec);
 }
 
 /// The whole graph; used once.
@@ -142,14 +167,18 @@ TaskGraph Generator::build() && {
                .accumulation_steps = spec_.accumulation_steps,
                .partial_buffers = spec_.partial_buffers,
                .buffer_order = spec_.buffer_order,
-               .input_steps = spec_.input_steps};
+               .input_steps = spec_.input_steps,
+               .hidden_2_steps = spec_.hidden_2_steps,
+               .hidden_1_slices = spec_.hidden_1_slices,
+               .weight_units = spec_.weight_units};
   chain.pass = spec_.pass;
   chain.recompute = spec_.recompute;
   RecurrentStack stack{out_,
                        chain,
                        {.count = spec_.layers,
                         .bidirectional = spec_.bidirectional,
-                        .returns_input_gradients = true},
+                        .returns_input_gradients = true,
+                        .last_accumulation_steps = spec_.last_accumulation_steps},
                        {&input_}};
   stack.add_upstream(&output_gradient_);
   stack.add_parameters();
@@ -274,6 +303,11 @@ TaskGraph separated(const RecurrentSpec& spec, bool products) {
     throw InfeasibleError(
         "separate_gates is for the backward pass of an LSTM at granularity matmul, with tensors; "
         "set \"pass\": \"backward\", \"granularity\": \"matmul\"");
+  }
+  if (spec.hidden_2_steps != 1 || spec.hidden_1_slices != 1) {
+    throw InfeasibleError(
+        "separate_gates cuts the products of single steps, each in one piece; set "
+        "\"hidden_2_steps\": 1, \"hidden_1_slices\": 1");
   }
   return detail::separate_gates(Generator{spec}.build(), spec.type, products);
 }

@@ -44,6 +44,11 @@ struct RecurrentCut {
   /// products are tasks that follow each other (`kernel_and_weight`), of the products for the layer
   /// below.
   std::int64_t input_steps = 1;
+  /// Steps of a layer whose products for the layer below (hidden_2) are one product, where they are
+  /// tasks; 0: all. 1: as input_steps says.
+  std::int64_t hidden_2_steps = 1;
+  std::int64_t hidden_1_slices = 1;  ///< parts of k of hidden_1, which the next cell sums
+  std::int64_t weight_units = 0;     ///< that a product for weight gradients may use; 0: all
 };
 
 /// A stack of recurrent layers, unrolled over `steps`; sizes in elements.
@@ -60,7 +65,12 @@ struct RecurrentSpec {
   std::int64_t accumulation_steps = 8;  ///< k of `batched`
   std::int64_t partial_buffers = 2;     ///< p of `partial`
   BufferOrder buffer_order = BufferOrder::chained;
-  std::int64_t input_steps = 1;  ///< as in RecurrentCut
+  std::int64_t input_steps = 1;  ///< this and the next three as in RecurrentCut
+  std::int64_t hidden_2_steps = 1;
+  std::int64_t hidden_1_slices = 1;
+  std::int64_t weight_units = 0;
+  /// k of `batched` in the lowest layer, whose weight gradients come last; 0: as in the others.
+  std::int64_t last_accumulation_steps = 0;
   /// A task for each gradient of `matmul`'s cells (separate_gates.hpp); LSTMs, pass backward.
   bool separate_gates = false;
   bool transfers = true;     ///< of pass training: copy the batch in and the loss out
@@ -133,6 +143,16 @@ struct RecurrentSpec {
 /// 19 values per hidden element of an LSTM in all, as system S2 counts them; `keep_backward` has 6,
 /// as the backward kernel computes tanh(c) anew.
 ///
+/// Cuts of the backward pass that trade products for others of equal results, but for the order of
+/// sums:
+///   hidden_2_steps k   one hidden_2[k * batch, width] for k steps, as one task after their cells:
+///                      the layer below begins later, and Wx is read once for k steps
+///   hidden_1_slices s  hidden_1 is s products side by side, each over 1/s of k, into a dh[s,
+///   batch,
+///                      hidden] that the next cell sums: more blocks, and no kernel that adds up.
+///                      The last one, whose result the graph returns, stays whole
+///   weight_units n     weight_1, weight_2, weight_3 are launched as n blocks, one to a unit
+///
 /// Ids are a topological order: backward runs t from steps-1 down, within it l from layers-1 down;
 /// with bidirectional layers l from layers-1 down, within it both directions step by step. Every
 /// weight GEMM adds into a buffer that is zero at the start (beta = 1). What the graph reads at its
@@ -140,13 +160,14 @@ struct RecurrentSpec {
 /// of the initial states) is persistent.
 ///
 /// Errors  ContractViolation for a size below 1; InfeasibleError if the graph or a tensor would be
-/// too large, for recomputation in another pass than training or with input_steps other than 1, for
-/// separate_gates of anything but an LSTM's backward pass at `matmul` with tensors, and for `sqrt`
-/// and `optimal` of bidirectional layers, which do not advance by steps.
+/// too large, for recomputation in another pass than training or with input_steps or hidden_2_steps
+/// other than 1, for slices that do not divide k of hidden_1, for separate_gates of anything but an
+/// LSTM's backward pass at `matmul` with tensors, and for `sqrt` and `optimal` of bidirectional
+/// layers, which do not advance by steps.
 /// Cost    O(layers * steps); about 0.3 s for a million tasks with tensors.
-/// Source  TurboLSTM's partition and task classes; accumulation modes, granularities and borders
-/// are ours; input_steps: Appleyard, Kocisky, Blunsom, arXiv 1604.01946 (their program: 2); GRU:
-/// Cho et al., arXiv 1406.1078; bidirectional layers: Schuster and Paliwal, IEEE Trans. Signal
+/// Source  TurboLSTM's partition and task classes; accumulation modes, granularities, cuts and
+/// borders are ours; input_steps: Appleyard, Kocisky, Blunsom, arXiv 1604.01946 (their program: 2);
+/// GRU: Cho et al., arXiv 1406.1078; bidirectional layers: Schuster and Paliwal, IEEE Trans. Signal
 /// Processing 45(11), 1997, doi 10.1109/78.650093.
 [[nodiscard]] TaskGraph recurrent(const RecurrentSpec& spec);
 

@@ -6,6 +6,17 @@
 
 namespace schedlab::detail {
 
+std::int64_t output_group(const ChainSpec& spec) {
+  const RecurrentCut& cut = spec.cut;
+  const bool products_of_nodes = cut.granularity == Granularity::kernel_and_weight;
+  const bool tasks = products_of_nodes || cut.granularity == Granularity::fine ||
+                     cut.granularity == Granularity::matmul;
+  if (!tasks) return 1;
+  std::int64_t steps = cut.hidden_2_steps;
+  if (steps == 1 && products_of_nodes) steps = cut.input_steps;
+  return steps == 0 ? spec.steps : std::min(steps, spec.steps);
+}
+
 void RecurrentChain::backward(std::int64_t i) {
   const std::int64_t step = step_at(spec_.steps - 1 - i);
   if (spec_.recompute == Recompute::data_drop) recompute(step, Recomputed::values);
@@ -28,15 +39,22 @@ Kernel RecurrentChain::skip_kernel(std::int64_t upstream) const {
       spec_.shape.type, static_cast<double>(upstream * cells), (upstream + 1) * cells, cells);
 }
 
-std::vector<Kernel> RecurrentChain::node_kernels(std::int64_t upstream) const {
+/// Of nodes in one task, whose kernels depend on the gradients that arrive and on the slices of dh.
+std::int64_t RecurrentChain::data_key(std::int64_t step) const {
+  return 4 * upstream_count(step) + (slices_read(step) > 1 ? 2 : 0) +
+         (slices_written(step) > 1 ? 1 : 0);
+}
+
+std::vector<Kernel> RecurrentChain::node_kernels(std::int64_t step) const {
   const RecurrentShape& s = spec_.shape;
+  const std::int64_t upstream = upstream_count(step);
   std::vector<Kernel> kernels;
   if (has_candidate()) {
-    kernels.push_back(candidate_cell_kernel(s, upstream));
+    kernels.push_back(candidate_cell_kernel(s, upstream, slices_read(step)));
     kernels.push_back(candidate_gradient_kernel(s));
   }
-  kernels.push_back(cell_kernel(s, upstream));
-  kernels.push_back(hidden_1_kernel(s));
+  kernels.push_back(cell_kernel(s, upstream, slices_read(step)));
+  kernels.push_back(hidden_1_kernel(s, slices_written(step)));
   kernels.push_back(hidden_2_kernel(s));
   if (residual_ != nullptr) kernels.push_back(skip_kernel(upstream));
   if (whole_nodes()) {
@@ -52,7 +70,7 @@ void RecurrentChain::gather_output(std::int64_t step, const Node& node) {
                            .gate_gradient = gate_gradient_,
                            .candidate_gradient = candidate_gradient_});
   const auto gathered = static_cast<std::int64_t>(output_group_.size());
-  if (gathered == input_group() || is_first(step)) add_output_group();
+  if (gathered == output_steps() || is_first(step)) add_output_group();
 }
 
 /// The product of the steps gathered, and the paths around a residual layer that wait for it.
@@ -106,11 +124,11 @@ RecurrentChain::Node RecurrentChain::add_data_tasks(std::int64_t step) {
   const std::int64_t upstream = upstream_count(step);
   if (whole_nodes() || data_nodes()) {
     const TaskId all = task(op_cell,
-                            upstream,
+                            data_key(step),
                             whole_nodes() ? "node" : "data_node",
                             TaskClass::critical_matmul,
                             step,
-                            [&] { return node_kernels(upstream); });
+                            [&] { return node_kernels(step); });
     return {.first = all,
             .candidate = has_candidate() ? all : TaskId::none(),
             .cell = all,
@@ -124,18 +142,23 @@ RecurrentChain::Node RecurrentChain::add_data_tasks(std::int64_t step) {
       };
   constexpr TaskClass matmul = TaskClass::critical_matmul;
   constexpr TaskClass pointwise = TaskClass::critical_pointwise;
+  const std::int64_t read = slices_read(step);
+  const std::int64_t sliced = read > 1 ? 1 : 0;
   Node node;
   if (has_candidate()) {
-    node.first = single(op_first, upstream, "candidate_cell", pointwise, [&] {
-      return candidate_cell_kernel(s, upstream);
+    node.first = single(op_first, 2 * upstream + sliced, "candidate_cell", pointwise, [&] {
+      return candidate_cell_kernel(s, upstream, read);
     });
     node.candidate = single(
         op_candidate, 0, "candidate_hidden", matmul, [&] { return candidate_gradient_kernel(s); });
   }
-  node.cell =
-      single(op_cell, upstream, "cell", pointwise, [&] { return cell_kernel(s, upstream); });
+  node.cell = single(op_cell, 2 * upstream + sliced, "cell", pointwise, [&] {
+    return cell_kernel(s, upstream, read);
+  });
   if (!has_candidate()) node.first = node.cell;
-  node.hidden_1 = single(op_hidden_1, 0, "hidden_1", matmul, [&] { return hidden_1_kernel(s); });
+  const std::int64_t written = slices_written(step);
+  node.hidden_1 =
+      single(op_hidden_1, written, "hidden_1", matmul, [&] { return hidden_1_kernel(s, written); });
   if (outputs_batched()) return node;
   node.hidden_2 = single(op_hidden_2, 0, "hidden_2", matmul, [&] { return hidden_2_kernel(s); });
   if (residual_ != nullptr) {
@@ -215,7 +238,7 @@ void RecurrentChain::add_data_tensors(std::int64_t step, const Node& node) {
     }
   }
   carry_ = tensor(cells_.cell_state ? "dc" : "dcarry", before(step), cells, last);
-  dh_ = tensor("dh", before(step), cells, last);
+  dh_ = tensor("dh", before(step), slices_written(step) * cells, last);
   const bool own_output = node.hidden_2.valid();
   if (own_output) {
     dx_[at].tensor = tensor("dx", step, s.batch * s.width, spec_.returns_input_gradients);
@@ -309,13 +332,17 @@ void RecurrentChain::add_borders() {
 }
 
 Kernel RecurrentChain::weight_kernel(GradientIndex index, std::int64_t steps) const {
+  const auto within = [&](Kernel kernel) {
+    kernel.grid.blocks = static_cast<std::uint32_t>(spec_.cut.weight_units);
+    return kernel;
+  };
   switch (index) {
     case of_input:
-      return weight_1_kernel(spec_.shape, steps);
+      return within(weight_1_kernel(spec_.shape, steps));
     case of_recurrent:
-      return weight_2_kernel(spec_.shape, steps, !bias_apart());
+      return within(weight_2_kernel(spec_.shape, steps, !bias_apart()));
     case of_candidate:
-      return weight_3_kernel(spec_.shape, steps);
+      return within(weight_3_kernel(spec_.shape, steps));
     default:
       return bias_kernel(spec_.shape, steps);
   }

@@ -26,6 +26,9 @@ struct ChainSpec {
   Recompute recompute = Recompute::keep_backward;
 };
 
+/// Steps of a chain whose hidden_2 are one task; 1 where it is none.
+[[nodiscard]] std::int64_t output_group(const ChainSpec& spec);
+
 /// Emits the tasks of one chain: the steps of one direction of one recurrent layer, connected to
 /// other parts of a model by Values. Every sub-task is emitted the same way at every granularity:
 /// the granularity only decides which task a sub-task belongs to, so tensors and dependencies
@@ -194,9 +197,15 @@ class RecurrentChain {
     return steps == 0 ? spec_.steps : std::min(steps, spec_.steps);
   }
   [[nodiscard]] bool inputs_batched() const { return spec_.cut.input_steps != 1; }
-  /// The products dG * Wx^T, which lead to the layer below, of several steps are one.
-  [[nodiscard]] bool outputs_batched() const {
-    return inputs_batched() && spec_.cut.granularity == Granularity::kernel_and_weight;
+  /// Steps whose products dG * Wx^T, which lead to the layer below, are one.
+  [[nodiscard]] std::int64_t output_steps() const { return output_group(spec_); }
+  [[nodiscard]] bool outputs_batched() const { return output_steps() != 1; }
+  /// Parts of the dh that a step's cell reads, and that its hidden_1 writes.
+  [[nodiscard]] std::int64_t slices_read(std::int64_t step) const {
+    return step == step_at(spec_.steps - 1) ? 1 : spec_.cut.hidden_1_slices;
+  }
+  [[nodiscard]] std::int64_t slices_written(std::int64_t step) const {
+    return is_first(step) ? 1 : spec_.cut.hidden_1_slices;
   }
   void add_input_group(std::int64_t i);
   [[nodiscard]] ForwardNode add_forward_tasks(std::int64_t step);
@@ -216,7 +225,8 @@ class RecurrentChain {
 
   // recurrent_backward.cpp
   [[nodiscard]] Node add_data_tasks(std::int64_t step);
-  [[nodiscard]] std::vector<Kernel> node_kernels(std::int64_t upstream) const;
+  [[nodiscard]] std::int64_t data_key(std::int64_t step) const;
+  [[nodiscard]] std::vector<Kernel> node_kernels(std::int64_t step) const;
   [[nodiscard]] Kernel skip_kernel(std::int64_t upstream) const;
   void gather_output(std::int64_t step, const Node& node);
   void add_output_group();

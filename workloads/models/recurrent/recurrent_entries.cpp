@@ -43,6 +43,24 @@ std::vector<OptionSpec> recurrent_options() {
       "steps of a layer whose input products (backward, between kernels: those for "
       "the layer below) are one product; 0: all",
       0));
+  options.push_back(detail::size_option("hidden_2_steps",
+                                        1,
+                                        "steps of a layer whose products for the layer below, "
+                                        "where they are tasks, are one product; 0: all; 1: as "
+                                        "input_steps says",
+                                        0));
+  options.push_back(detail::size_option(
+      "hidden_1_slices",
+      1,
+      "parts into which the sums of the product for the step before are cut; the next cell adds "
+      "the parts"));
+  options.push_back(detail::size_option(
+      "weight_units", 0, "units that a product for weight gradients may use; 0: all", 0, 65535));
+  options.push_back(detail::size_option(
+      "last_accumulation_steps",
+      0,
+      "accumulation_steps of the lowest layer, whose weight gradients come last; 0: as the others",
+      0));
   options.push_back({.name = "separate_gates",
                      .default_value = false,
                      .doc = "of an LSTM's pass backward at granularity matmul: the gradients of "
@@ -86,6 +104,10 @@ RecurrentSpec spec_from(const Options& o) {
   spec.partial_buffers = cut.partial_buffers;
   spec.buffer_order = cut.buffer_order;
   spec.input_steps = o.integer("input_steps");
+  spec.hidden_2_steps = o.integer("hidden_2_steps");
+  spec.hidden_1_slices = o.integer("hidden_1_slices");
+  spec.weight_units = o.integer("weight_units");
+  spec.last_accumulation_steps = o.integer("last_accumulation_steps");
   spec.separate_gates = o.flag("separate_gates");
   spec.bidirectional =
       detail::name_to(bidirectional_names, o.text("bidirectional"), Bidirectional::none);

@@ -102,31 +102,33 @@ Kernel candidate_kernel(const RecurrentShape& s) {
   return gemm_kernel(s.batch, s.hidden, s.hidden, s.type, false);
 }
 
-Kernel cell_kernel(const RecurrentShape& s, std::int64_t upstream) {
+Kernel cell_kernel(const RecurrentShape& s, std::int64_t upstream, std::int64_t slices) {
+  const std::int64_t more = upstream + slices - 1;
   switch (s.cell) {
     case RecurrentCell::gru:
-      return per_element(
-          s, {.flops = 17 + upstream, .read = 7 + upstream, .written = 5, .bias_gates = 0});
+      return per_element(s, {.flops = 17 + more, .read = 7 + more, .written = 5, .bias_gates = 0});
     case RecurrentCell::gru_reset_before:
       return per_element(s, {.flops = 6, .read = 4, .written = 2, .bias_gates = 0});
     default:
-      return per_element(
-          s, {.flops = 23 + upstream, .read = 8 + upstream, .written = 5, .bias_gates = 0});
+      return per_element(s, {.flops = 23 + more, .read = 8 + more, .written = 5, .bias_gates = 0});
   }
 }
 
-Kernel candidate_cell_kernel(const RecurrentShape& s, std::int64_t upstream) {
-  return per_element(s,
-                     {.flops = 12 + upstream, .read = 5 + upstream, .written = 3, .bias_gates = 0});
+Kernel candidate_cell_kernel(const RecurrentShape& s, std::int64_t upstream, std::int64_t slices) {
+  const std::int64_t more = upstream + slices - 1;
+  return per_element(s, {.flops = 12 + more, .read = 5 + more, .written = 3, .bias_gates = 0});
 }
 
 Kernel candidate_gradient_kernel(const RecurrentShape& s) {
   return gemm_kernel(s.batch, s.hidden, s.hidden, s.type, false);
 }
 
-Kernel hidden_1_kernel(const RecurrentShape& s) {
-  return gemm_kernel(
-      s.batch, s.hidden, cell_shape(s.cell).recurrent_gates * s.hidden, s.type, false);
+Kernel hidden_1_kernel(const RecurrentShape& s, std::int64_t slices) {
+  const std::int64_t k = cell_shape(s.cell).recurrent_gates * s.hidden;
+  Kernel kernel = gemm_kernel(s.batch, s.hidden, k, s.type, false);
+  kernel.k = k / slices;
+  kernel.bytes_written = kernel.bytes_written * slices;
+  return kernel;
 }
 
 Kernel hidden_2_kernel(const RecurrentShape& s, std::int64_t steps) {

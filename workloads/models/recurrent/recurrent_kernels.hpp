@@ -74,14 +74,20 @@ struct RecurrentShape {
 /// h(t-1), dx, dh, the direct path; writes dr, dz, dn, dn * r and the direct path.
 /// GRU, reset before: dr = drh * h * r * (1 - r) (4), direct path += drh * r (2): 6. Reads drh,
 /// h(t-1), r, the direct path; writes dr and the direct path.
-[[nodiscard]] Kernel cell_kernel(const RecurrentShape& shape, std::int64_t upstream);
+/// `slices`: parts of dh that are summed (1 FLOP and one element read for each beyond the first).
+[[nodiscard]] Kernel cell_kernel(const RecurrentShape& shape,
+                                 std::int64_t upstream,
+                                 std::int64_t slices = 1);
 /// GRU, reset before: dh (1 per upstream and 1), dn (5), dz (5), direct path (1): 13 with one
 /// upstream. Reads z, n, h(t-1), dx, dh, the direct path; writes dn, dz, the direct path.
-[[nodiscard]] Kernel candidate_cell_kernel(const RecurrentShape& shape, std::int64_t upstream);
+[[nodiscard]] Kernel candidate_cell_kernel(const RecurrentShape& shape,
+                                           std::int64_t upstream,
+                                           std::int64_t slices = 1);
 /// GRU, reset before: drh[batch, hidden] = dn * Wh^T, columns of the candidate
 [[nodiscard]] Kernel candidate_gradient_kernel(const RecurrentShape& shape);
-/// dh(t-1)[batch, hidden] = dG[batch, recurrent gates] * Wh^T
-[[nodiscard]] Kernel hidden_1_kernel(const RecurrentShape& shape);
+/// dh(t-1)[batch, hidden] = dG[batch, recurrent gates] * Wh^T; `slices`: products side by side,
+/// each over its part of the recurrent gates, and a result of each.
+[[nodiscard]] Kernel hidden_1_kernel(const RecurrentShape& shape, std::int64_t slices = 1);
 /// dx[steps * batch, width] = dG[steps * batch, gates] * Wx^T
 [[nodiscard]] Kernel hidden_2_kernel(const RecurrentShape& shape, std::int64_t steps = 1);
 /// dWx[width, gates] += x^T[width, steps * batch] * dG

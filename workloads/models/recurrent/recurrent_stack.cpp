@@ -15,7 +15,7 @@ RecurrentStack::RecurrentStack(GraphEmitter& out,
                                const std::vector<const Steps*>& input)
     : steps_(chain.steps),
       input_group_(chain.cut.input_steps == 0 ? chain.steps : chain.cut.input_steps),
-      output_group_(chain.cut.granularity == Granularity::kernel_and_weight ? input_group_ : 1) {
+      output_group_(output_group(chain)) {
   std::vector<const Steps*> below = input;
   std::int64_t width = chain.shape.width;
   for (std::int64_t l = 0; l < layers.count; ++l) {
@@ -23,6 +23,9 @@ RecurrentStack::RecurrentStack(GraphEmitter& out,
     const bool has_context = l > 0 && layers.context != nullptr;
     spec.shape.width = width + (has_context ? spec.shape.hidden : 0);
     spec.returns_input_gradients = l == 0 && layers.returns_input_gradients;
+    if (l == 0 && layers.last_accumulation_steps > 0) {
+      spec.cut.accumulation_steps = layers.last_accumulation_steps;
+    }
     const bool both = is_bidirectional(layers.bidirectional, l);
     std::vector<std::size_t>& here = layers_.emplace_back();
     for (int direction = 0; direction < (both ? 2 : 1); ++direction) {

@@ -20,6 +20,8 @@ class RecurrentStack {
     Bidirectional bidirectional = Bidirectional::none;
     const Steps* context = nullptr;  ///< also read by every layer but the first, of width hidden
     bool returns_input_gradients = false;
+    /// Of the lowest layer, in place of the cut's accumulation_steps; 0: none.
+    std::int64_t last_accumulation_steps = 0;
   };
 
   /// `shape`: width is that of the input of layer 0; `chain`: cut, pass and steps of all chains.

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a backend keeps from run to run, so that timed runs do not make it.
+#include "policies/registry.hpp"
+#include "real_exec/cuda/cuda_context.hpp"
+#include "real_exec/cuda/cuda_executor.hpp"
+#include "sim/plan/graph_capture.hpp"
+#include "tests/real_exec/emulated_cuda/emulated_device.hpp"
+#include "tests/real_exec/recurrent/recurrent_scenes.hpp"
+#include "tests/support/scenes.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace schedlab;
+using schedlab::testing::Scene;
+
+namespace {
+
+constexpr std::uint64_t seed = 7;
+
+/// How many executable graphs a run makes.
+std::uint64_t graphs_made_by(CudaExecutor& executor,
+                             const Scene& scene,
+                             const Plan& plan,
+                             DeviceWork& work) {
+  const std::uint64_t before = testing::emulated_graphs_made();
+  Execution run;
+  executor.run(scene.graph, plan, work, run);
+  return testing::emulated_graphs_made() - before;
+}
+
+class Nobody final : public LaunchObserver {};
+
+}  // namespace
+
+TEST_CASE("an executable graph is made once for a plan and a timing, and again for a profiler") {
+  const RecurrentSpec spec = test::odd_network(RecurrentCell::lstm);
+  const Scene scene(recurrent(spec), Duration{1});
+  const Plan diagonal = capture_graphs(make_policy("diagonal")->plan(scene.problem()));
+  const Plan other = capture_graphs(make_policy("single_stream")->plan(scene.problem()));
+  CudaExecutor executor;
+  CudaRecurrentWork work(executor, spec, scene.graph, seed);
+  CHECK(graphs_made_by(executor, scene, diagonal, work) == diagonal.graphs.size());
+  const RecurrentResults<float> first = work.results();
+  CHECK(graphs_made_by(executor, scene, other, work) == other.graphs.size());
+  // In turns, as a measurement runs them.
+  for (const Plan& plan : {diagonal, other, diagonal}) {
+    CHECK(graphs_made_by(executor, scene, plan, work) == 0);
+    CHECK(work.results() == first);
+  }
+  executor.run_options().timing = TaskTiming::events;
+  CHECK(graphs_made_by(executor, scene, diagonal, work) == diagonal.graphs.size());
+  CHECK(graphs_made_by(executor, scene, diagonal, work) == 0);
+  executor.run_options().timing = TaskTiming::none;
+  Nobody observer;
+  executor.run_options().observer = &observer;
+  for (int i = 0; i < 2; ++i) {
+    CHECK(graphs_made_by(executor, scene, diagonal, work) == diagonal.graphs.size());
+  }
+  CHECK(work.results() == first);
+}
+
+TEST_CASE("graphs are not used again where launches have other addresses") {
+  RecurrentSpec spec = test::odd_network(RecurrentCell::lstm);
+  spec.tensors = true;
+  const Scene scene(recurrent(spec), Duration{1});
+  const Plan plan = capture_graphs(make_policy("diagonal")->plan(scene.problem()));
+  CudaExecutor executor;
+  CudaRecurrentWork by_tensor(
+      executor, spec, scene.graph, seed, std::nullopt, TensorAllocation::by_tensor);
+  for (int i = 0; i < 2; ++i) {
+    CHECK(graphs_made_by(executor, scene, plan, by_tensor) == plan.graphs.size());
+  }
+}
+
+TEST_CASE("streams come from a pool, those of a policy that makes them while it runs too") {
+  const RecurrentSpec spec = test::odd_network(RecurrentCell::lstm);
+  const Scene scene(recurrent(spec), Duration{1});
+  CudaExecutor executor;
+  CudaRecurrentWork work(executor, spec, scene.graph, seed);
+  const Plan plan = make_policy("critical_first")->plan(scene.problem());
+  Execution run;
+  executor.run(scene.graph, plan, work, run);
+  const RecurrentResults<float> first = work.results();
+  const std::uint64_t made = testing::emulated_streams_made();
+  for (int i = 0; i < 3; ++i) {
+    executor.run(scene.graph, plan, work, run);
+    CHECK(work.results() == first);
+  }
+  // One for each clock that is started.
+  CHECK(testing::emulated_streams_made() - made == 3);
+}
+
+TEST_CASE("the device is brought into one state before each run that asks for it") {
+  const RecurrentSpec spec = test::odd_network(RecurrentCell::lstm);
+  const Scene scene(recurrent(spec), Duration{1});
+  CudaExecutor executor({.run = {.steady_start = true}});
+  CudaRecurrentWork work(executor, spec, scene.graph, seed);
+  const Plan plan = make_policy("diagonal")->plan(scene.problem());
+  const auto work_of_a_run = [&](bool steady) {
+    executor.run_options().steady_start = steady;
+    const std::uint64_t before = testing::emulated_work_done();
+    Execution run;
+    executor.run(scene.graph, plan, work, run);
+    return testing::emulated_work_done() - before;
+  };
+  static_cast<void>(work_of_a_run(true));
+  const std::uint64_t plain = work_of_a_run(false);
+  // One product at least, and what flushes the cache.
+  CHECK(work_of_a_run(true) >= plain + 2);
+}
+
+TEST_CASE("how long a cycle takes is measured by the first work that spins, and only once") {
+  const Scene scene(recurrent(test::odd_network(RecurrentCell::lstm)), Duration{1});
+  CudaExecutor executor;
+  const CudaProxyWork shapes(executor, scene.graph, scene.costs);
+  CHECK_FALSE(executor.context()->cycles_per_us.has_value());
+  const CudaProxyWork spins(executor, scene.graph, scene.costs, {.kernels = ProxyKernels::spin});
+  REQUIRE(executor.context()->cycles_per_us.has_value());
+  const std::uint64_t before = testing::emulated_work_done();
+  const CudaProxyWork again(executor, scene.graph, scene.costs, {.kernels = ProxyKernels::spin});
+  CHECK(testing::emulated_work_done() - before == 1);
+  CHECK(shapes.multiplies());
+  CHECK_FALSE(spins.multiplies());
+}
