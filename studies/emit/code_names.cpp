@@ -50,8 +50,9 @@ std::string CodeNames::add(std::string_view name) {
     word.insert(0, "task_");
   }
   std::string unique = word;
-  for (std::size_t number = 2; is_reserved(unique) || !used_.insert(unique).second; ++number) {
-    unique = fmt::format("{}_{}", word, number);
+  std::size_t& number = numbers_[word];
+  while (is_reserved(unique) || !used_.insert(unique).second) {
+    unique = fmt::format("{}_{}", word, ++number + 1);
   }
   return unique;
 }
@@ -70,6 +71,14 @@ std::string quoted(std::string_view text) {
     }
   }
   return made + "\"";
+}
+
+std::string comment(std::string_view text) {
+  std::string made{text};
+  for (char& letter : made) {
+    if (static_cast<unsigned char>(letter) < 0x20 || letter == '\\' || letter == '?') letter = ' ';
+  }
+  return made;
 }
 
 }  // namespace schedlab

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 
 namespace schedlab {
@@ -15,9 +17,12 @@ class CodeNames {
 
  private:
   std::unordered_set<std::string> used_;
+  std::unordered_map<std::string, std::size_t> numbers_;  // of names that several things have
 };
 
-/// The text as a literal of C++ and Python, in quotes, in ASCII.
+/// The text as a literal of C++, in quotes, in ASCII.
 [[nodiscard]] std::string quoted(std::string_view text);
+/// Text of others in a comment: on one line, and never one that goes on.
+[[nodiscard]] std::string comment(std::string_view text);
 
 }  // namespace schedlab

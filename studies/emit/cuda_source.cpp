@@ -78,14 +78,6 @@ class CudaSource {
         fmt::arg("what", code_.what));
   }
 
-  /// Text of others in a comment: on one line, and never one that goes on.
-  static std::string comment(std::string text) {
-    for (char& letter : text) {
-      if (letter == '\n' || letter == '\r' || letter == '\\') letter = ' ';
-    }
-    return text;
-  }
-
   [[nodiscard]] std::string data() const {
     std::string made = "namespace {\n\n// ---- what tasks work on\n" + code_.memory + "\n";
     made += "void allocate() {\n" + code_.allocate + "}\n";

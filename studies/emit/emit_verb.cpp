@@ -35,14 +35,18 @@ EmittedSource source_of(const EmittedPlan& emitted, const EmitOptions& options) 
 }  // namespace
 
 int run(const EmitOptions& options, const Terminal& terminal) {
+  if (!options.overwrite && std::filesystem::exists(options.out)) {
+    throw InputError({.file = options.out,
+                      .pointer = {},
+                      .found = "something there, which may have been edited",
+                      .expected = "a name for a new file",
+                      .hint = "--overwrite replaces it"});
+  }
   const EmittedPlan emitted = load_emitted_plan(options.input, options.plan, terminal.stop);
   const EmittedSource source = source_of(emitted, options);
   const auto write = [&](const std::filesystem::path& file) {
     write_file_atomically(file, source.text);
   };
-  if (!options.overwrite && std::filesystem::exists(options.out)) {
-    expect_free(options.out, false);
-  }
   write_named_file(options.out, write, options.overwrite);
   if (options.json) {
     const nlohmann::ordered_json summary{{"verb", "emit"},

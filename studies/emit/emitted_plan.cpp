@@ -3,6 +3,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
+#include "sim/plan/plan_json.hpp"
 #include "studies/scenario/run_origin.hpp"
 #include "studies/scenario/scenario_space.hpp"
 #include "studies/scenario/simulation.hpp"
@@ -13,7 +14,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
+#include <exception>
 #include <filesystem>
 
 namespace schedlab {
@@ -21,20 +22,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The spec with the plan of a file in place of its policy. What a plan of device graphs captured
-/// is captured already.
-Spec with_plan(const Spec& spec, const fs::path& plan) {
+/// The spec with the plan of a file in place of its policy. A launch mode that captures graphs has
+/// made them in that plan.
+Spec with_plan(const Spec& spec, const Scenario& scenario, const fs::path& plan) {
   nlohmann::ordered_json document = nlohmann::ordered_json::parse(spec.text);
   document["policy"] = {{"name", "plan_file"}, {"path", fs::absolute(plan).string()}};
-  // What is wrong with the file, reading it as a plan says.
-  const nlohmann::json content = nlohmann::json::parse(read_file(plan), nullptr, false);
-  if (content.is_object() && !content.value("graphs", nlohmann::json::array()).empty()) {
-    document.erase("launch");
-  }
+  if (captures(scenario.launch.mode)) document.erase("launch");
   return parse_spec(document.dump(2), spec.file, spec.folder);
 }
 
-void refuse(const std::string& what) {
+void refuse_plan(const std::string& what) {
   throw InfeasibleError("the plan is not emitted: " + what);
 }
 
@@ -42,28 +39,60 @@ void refuse(const std::string& what) {
 void expect_one_device(const EmittedPlan& emitted) {
   const Plan& plan = emitted.plan;
   if (plan.hosts.size() != 1) {
-    refuse(
-        fmt::format("it has {} host threads, and a program with one is emitted; leave out ranks, "
-                    "or emit the plan of one rank",
+    refuse_plan(
+        fmt::format("it has {} host threads, and a program with one is emitted, for one device; "
+                    "take a workload without ranks or stages",
                     plan.hosts.size()));
   }
   for (const StreamId stream : plan.streams.ids()) {
     const DeviceId device = plan.streams[stream].device;
     if (device == DeviceId{0}) continue;
-    refuse(fmt::format("{} is on device {}, and a program for one device is emitted",
-                       plan.stream_name(stream),
-                       device.value()));
+    refuse_plan(fmt::format("{} is on device {}, and a program for one device is emitted",
+                            plan.stream_name(stream),
+                            device.value()));
   }
   for (const HostCall call : plan.hosts[HostId{0}].calls) {
-    if (concerns_message(call.kind())) refuse("it sends or receives messages");
+    if (concerns_message(call.kind())) refuse_plan("it sends or receives messages");
   }
   const TaskGraph& graph = emitted.graph();
   if (graph.has_ranks() && graph.rank_count() > 1) {
-    refuse(fmt::format("its tasks are those of {} ranks", graph.rank_count()));
+    refuse_plan(fmt::format("its tasks are those of {} ranks", graph.rank_count()));
   }
   if (plan.task_count() != graph.task_count()) {
-    refuse(fmt::format("it launches {} of {} tasks", plan.task_count(), graph.task_count()));
+    refuse_plan(fmt::format("it launches {} of {} tasks", plan.task_count(), graph.task_count()));
   }
+}
+
+/// Cut as the plan's tasks are: as the policy wants it, else in the first way that has its tasks.
+/// Throws InputError if none has.
+ScenarioAs cut_of_plan(ScenarioSpace& space, const Scenario& scenario, const fs::path& file) {
+  ScenarioAs as{.granularity = scenario.granularity};
+  if (scenario.split != nullptr) as.slices = scenario.split->chosen;
+  const std::string text = read_file(file);
+  const auto fits = [&](const TaskGraph& graph) {
+    return plan_from_json(text, graph, file.string()).task_count() == graph.task_count();
+  };
+  std::exception_ptr first;
+  try {
+    if (fits(*scenario.problem->graph)) return as;
+  } catch (const InputError&) {
+    first = std::current_exception();
+  }
+  for (const Granularity granularity : {Granularity::fine,
+                                        Granularity::coarse,
+                                        Granularity::matmul,
+                                        Granularity::data_and_weight,
+                                        Granularity::kernel_and_weight}) {
+    as.granularity = granularity;
+    try {
+      if (fits(*space.scenario(0, as).problem->graph)) return as;
+    } catch (const InputError&) {
+      continue;  // the first says what is wrong
+    }
+  }
+  if (first) std::rethrow_exception(first);
+  as.granularity = scenario.granularity;
+  return as;
 }
 
 }  // namespace
@@ -96,22 +125,26 @@ EmittedPlan load_emitted_plan(const std::string& input,
   EmittedPlan emitted;
   emitted.machine = machine;
   emitted.title = fmt::format("{}: {} on {}", given.name, policy, machine);
-  emitted.recurrent =
-      given_space.components().recurrent_spec(scenario.part(Part::workload), scenario.granularity);
+  Granularity granularity = scenario.granularity;
   Simulation made;
   if (plan.empty()) {
     made = simulate(given_space, scenario, emitted.title, stop);
   } else {
-    const Spec spec = with_plan(given, plan);
+    const Spec spec = with_plan(given, scenario, plan);
     const Grid grid(spec);
     ScenarioSpace space(spec, grid);
-    ScenarioAs as{.granularity = scenario.granularity};
-    if (scenario.split != nullptr) as.slices = scenario.split->chosen;
+    const ScenarioAs as = cut_of_plan(given_space, scenario, plan);
+    granularity = as.granularity.value_or(granularity);
     made = simulate(space, space.scenario(0, as, stop), emitted.title, stop);
+    if (!plan_file.empty()) {
+      emitted.title = fmt::format("{}: {} on {}", given.name, made.run.plan.policy, machine);
+    }
   }
   if (!made.run.findings.empty()) {
-    refuse("it is not right: " + made.run.findings.front().message);
+    refuse_plan("it is not right: " + made.run.findings.front().message);
   }
+  emitted.recurrent =
+      given_space.components().recurrent_spec(scenario.part(Part::workload), granularity);
   emitted.problem = made.run.scenario.problem;
   emitted.plan = std::move(made.run.plan);
   emitted.makespan = made.metrics.makespan;

@@ -5,11 +5,11 @@
 #include "real_exec/executor/graph_lanes.hpp"
 #include "sim/base/error.hpp"
 #include "studies/base/version.hpp"
-#include "studies/emit/code_names.hpp"
 #include "studies/emit/emitted_texts.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
 #include <string_view>
 #include <vector>
@@ -17,8 +17,14 @@
 namespace schedlab {
 namespace {
 
-void refuse(const std::string& what) {
+void refuse_for_pytorch(const std::string& what) {
   throw InfeasibleError("the plan is not emitted for PyTorch: " + what);
+}
+
+/// A literal of Python, which takes those of JSON.
+std::string python_text(const std::string& text) {
+  using nlohmann::json;
+  return json(text).dump(-1, ' ', true, json::error_handler_t::replace);
 }
 
 std::string_view torch_type(DataType type) {
@@ -30,7 +36,7 @@ std::string_view torch_type(DataType type) {
     case DataType::bf16:
       return "bfloat16";
     case DataType::int8:
-      refuse("torch.bmm does not multiply int8 on CUDA devices; set \"data_type\"");
+      refuse_for_pytorch("torch.bmm does not multiply int8 on CUDA devices; set \"data_type\"");
       [[fallthrough]];
     default:
       return "float32";
@@ -41,19 +47,19 @@ void expect_possible(const EmittedPlan& emitted) {
   const Plan& plan = emitted.plan;
   for (const StreamId stream : plan.streams.ids()) {
     if (plan.streams[stream].sync == StreamSync::non_blocking) continue;
-    refuse(
+    refuse_for_pytorch(
         fmt::format("{} is ordered with the legacy default stream, and PyTorch's streams are "
                     "not; leave out default_stream",
                     plan.stream_name(stream)));
   }
   if (!plan.graphs.empty() && plan.count(HostCallKind::launch) > 0) {
-    refuse(
+    refuse_for_pytorch(
         "it launches some tasks in device graphs and some by themselves, and PyTorch captures "
         "before a run");
   }
   for (const Operation& operation : emitted.graph().operations()) {
     if (operation.kind == TaskKind::collective) {
-      refuse(fmt::format("operation {} is a collective", operation.name));
+      refuse_for_pytorch(fmt::format("operation {} is a collective", operation.name));
     }
   }
 }
@@ -132,18 +138,18 @@ std::string tables(const EmittedPlan& emitted) {
   const Plan& plan = emitted.plan;
   std::vector<std::string> rows;
   for (const StreamId stream : plan.streams.ids()) {
-    rows.push_back(
-        fmt::format("({}, {})", plan.streams[stream].priority, quoted(plan.stream_name(stream))));
+    rows.push_back(fmt::format(
+        "({}, {})", plan.streams[stream].priority, python_text(plan.stream_name(stream))));
   }
   std::string text = fmt::format(
-      "TITLE = {}\nPREDICTED_US = {:.6f}\n", quoted(emitted.title), to_us(emitted.makespan));
+      "TITLE = {}\nPREDICTED_US = {:.6f}\n", python_text(emitted.title), to_us(emitted.makespan));
   text += list_text("STREAMS", rows) + fmt::format("EVENTS = {}\n", plan.event_count);
   rows.clear();
-  for (const TaskId task : graph.tasks()) rows.push_back(quoted(graph.name(task)));
+  for (const TaskId task : graph.tasks()) rows.push_back(python_text(graph.name(task)));
   text += list_text("TASKS", rows);
   rows.clear();
   for (const Operation& operation : graph.operations()) {
-    rows.push_back(fmt::format("({}, {})", quoted(operation.name), kernels_text(operation)));
+    rows.push_back(fmt::format("({}, {})", python_text(operation.name), kernels_text(operation)));
   }
   text += list_text("OPERATIONS", rows);
   std::vector<std::uint32_t> operations;

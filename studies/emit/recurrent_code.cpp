@@ -236,6 +236,9 @@ class EmittingQueue final : public detail::RecurrentQueue {
     std::string result = fmt::format("{{{}, {}", memory.text(p.c), p.c_stride);
     if (p.add || p.c_product != 0) result += fmt::format(", {}", p.add);
     if (p.c_product != 0) result += fmt::format(", {}", p.c_product);
+    std::string shares;
+    if (p.count != 1 || p.units != 0) shares = fmt::format(", {}", p.count);
+    if (p.units != 0) shares += fmt::format(", {}", p.units);
     return fmt::format("multiply(to, {{{}, {}, {}}}, {}, {}, {}}}, {}{});",
                        p.m,
                        p.n,
@@ -244,7 +247,7 @@ class EmittingQueue final : public detail::RecurrentQueue {
                        factor_text(p.b, p.type, memory),
                        result,
                        to_string(p.type),
-                       p.count == 1 ? "" : fmt::format(", {}", p.count));
+                       shares);
   }
   void forward(const char* kernel, const detail::DeviceCellForward& args) {
     write([=](EmittedMemory& memory) {
@@ -285,6 +288,7 @@ class EmittingQueue final : public detail::RecurrentQueue {
           .pointer("gate_gradients_low", args.gate_gradients_low, "kernels::Bf16")
           .number("rows", args.rows)
           .number("hidden", args.hidden)
+          .number("slices", args.slices == 1 ? 0 : args.slices)
           .number("gates_stride", args.gates_stride)
           .number("before_stride", args.before_stride)
           .number("upstream_stride", args.upstream_stride)

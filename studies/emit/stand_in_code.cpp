@@ -121,8 +121,10 @@ class StandIns {
 
   [[nodiscard]] std::string function_text(const Operation& operation,
                                           const std::string& name) const {
-    std::string text =
-        fmt::format("/// {}: {}.\n", to_string(operation.kind), described(operation));
+    std::string text = fmt::format("/// {} ({}): {}.\n",
+                                   comment(operation.name),
+                                   to_string(operation.kind),
+                                   described(operation));
     const bool spins = passes_time(operation);
     text += fmt::format("void {}(const Lane& to, const Place& at) {{\n", name);
     if (spins) {

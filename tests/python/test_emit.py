@@ -121,10 +121,14 @@ class Emit(ProgramTest):
         self.run_program("simulate", spec, "--out", run)
         printed = self.run_program("emit", run, "--as", "pytorch", "--out", "planned.py", "--overwrite")
         self.assertIn("simulated makespan", printed)
+        return self.imported(), json.loads((run / "plan.json").read_text())
+
+    def imported(self):
+        """planned.py as a module."""
         found = importlib.util.spec_from_file_location("planned", self.folder / "planned.py")
         module = importlib.util.module_from_spec(found)
         found.loader.exec_module(module)
-        return module, json.loads((run / "plan.json").read_text())
+        return module
 
     def test_a_module_runs_as_planned_and_computes_the_same(self):
         net, x = net_of_branches(), torch.rand(8, 32)
@@ -168,18 +172,12 @@ class Emit(ProgramTest):
     def test_edges_of_a_captured_graph_are_the_plan_s(self):
         net, x = net_of_branches(), torch.rand(8, 32)
         module, plan = self.emitted(sl.from_torch(net, x), {"name": "heft", "max_streams": 3}, "graph_launch")
-        cuda, after, ended = RecordingCuda(), {}, {}
-        on = {}
+        cuda, after, ended, last = RecordingCuda(), {}, {}, {}
 
         def operator(task):
-            def call():
-                on[task] = cuda.open[-1].number
-                cuda.log.append(("task", on[task], task))
-
-            return call
+            return lambda: cuda.log.append(("task", cuda.open[-1].number, task))
 
         module.Planned([operator(task) for task in range(len(module.TASKS))], cuda)
-        last = {}
         for entry in cuda.log:
             if entry[0] == "task":
                 after[entry[2]] = set(last.get(entry[1], ()))
@@ -197,6 +195,29 @@ class Emit(ProgramTest):
             for need in list(planned[task]):
                 planned[task] |= planned[need]
         self.assertEqual(after, planned)
+
+    def test_streams_that_the_plan_makes_and_queries_stay_in_their_order(self):
+        spec = self.write_spec({"workload": {"kind": "lstm", "layers": 2, "steps": 3}, "machine": "h200", "policy": "critical_first"})
+        run = self.folder / "run"
+        self.run_program("simulate", spec, "--out", run)
+        self.run_program("emit", run, "--as", "pytorch", "--out", "planned.py")
+        module = self.imported()
+        calls = json.loads((run / "plan.json").read_text())["hosts"][0]["calls"]
+        cuda = RecordingCuda()
+        planned = module.Planned([lambda: None for _ in module.TASKS], cuda)
+        planned.run()
+        stream, made, expected = list(range(len(module.STREAMS))), len(module.STREAMS), []
+        for kind, *rest in calls:
+            if kind == "create_stream":
+                stream[rest[0]], made = made, made + 1
+            elif kind in ("record", "wait"):
+                expected.append((kind, stream[rest[0]], rest[1]))
+            elif kind == "query":
+                expected.append((kind, stream[rest[0]]))
+            elif kind == "synchronize":
+                expected.append(("synchronize",) if not rest else (f"synchronize_{[*rest[0]][0]}", [*rest[0].values()][0]))
+        self.assertIn("create_stream", {call[0] for call in calls})
+        self.assertEqual(cuda.log[: len(expected)], expected)
 
     def test_another_module_is_refused(self):
         net, x = net_of_branches(), torch.rand(8, 32)

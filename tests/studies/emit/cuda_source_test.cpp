@@ -7,6 +7,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <string>
 
 namespace schedlab {
@@ -27,7 +28,7 @@ RecordedProgram expect_equal_calls(const std::string& spec, bool work) {
   CAPTURE(program.printed);
   REQUIRE(program.compiled);
   CHECK(program.exit_code == 0);
-  const RecordedPlan recorded(program.log);
+  const RecordedPlan recorded(program.log, emitted.plan.event_count);
   const PlannedCalls planned(emitted);
   CHECK(recorded.start == planned.start);
   CHECK(recorded.calls == planned.calls);
@@ -94,6 +95,38 @@ TEST_CASE("workloads without kernels of their own become stand-ins") {
     const RecordedProgram program = expect_equal_calls(with(workload, "\"heft\"", "eager"), false);
     CHECK(has(program.printed, "the tasks are stand-ins"));
   }
+}
+
+TEST_CASE("the legacy default stream and streams of other kinds keep what they are") {
+  const std::string spec =
+      with(small_lstm, R"({"name": "diagonal", "streams_per_iteration": true})", "eager");
+  const RecordedProgram program = expect_equal_calls(
+      spec.substr(0, spec.size() - 1) + R"(, "default_stream": "legacy"})", true);
+  CHECK(has(program.printed, "check: passed"));
+}
+
+TEST_CASE("names of tasks and operations are kept, whatever they are") {
+  const testing::TemporaryFolder folder;
+  const auto file = folder.path() / "graph.json";
+  write_file_atomically(file, R"graph({"schedlab": "graph", "version": 1,
+    "operations": [{"name": "new"}, {"name": "void f<4>(int \\ \"??/\") /* "}, {"name": "\u00e9"}],
+    "tasks": [{"name": "int", "operation": 0, "duration_us": 1},
+              {"name": "a\"b\\ ??/", "operation": 1, "duration_us": 1, "needs": [0]},
+              {"name": "\u00fc", "operation": 2, "duration_us": 1},
+              {"name": "a(b)", "operation": 0, "duration_us": 1},
+              {"name": "a b", "operation": 0, "duration_us": 1}]})graph");
+  const std::string workload = R"({"kind": "file", "path": ")" + file.string() + "\"}";
+  expect_equal_calls(with(workload, "\"heft\"", "eager"), false);
+}
+
+TEST_CASE("a graph that is launched again has its rows one after another") {
+  std::string spec = with(small_lstm, "\"heft\"", "graph_launch");
+  const std::string launch = "\"graph_launch\"";
+  spec.replace(spec.find(launch), launch.size(), R"({"name": "graph_launch", "runs": 3})");
+  const RecordedProgram program = expect_equal_calls(spec, true);
+  CHECK(std::count_if(program.log.begin(), program.log.end(), [](const std::string& line) {
+          return line.rfind("instantiate", 0) == 0;
+        }) == 3);
 }
 
 TEST_CASE("what one program for one device cannot do is refused by name") {

@@ -66,7 +66,8 @@ inline RecordedProgram run_recorded(const std::string& source, bool work) {
 /// What a program's run of the plan asked of the run-time, in the plan's own numbers.
 class RecordedPlan {
  public:
-  explicit RecordedPlan(const std::vector<std::string>& log) {
+  /// `events`: of the plan; others keep launches of one graph in order.
+  RecordedPlan(const std::vector<std::string>& log, std::uint32_t events) : events_(events) {
     for (const std::string& line : log) take(line);
     for (const Node& node : nodes_) finish(node);
   }
@@ -139,7 +140,8 @@ class RecordedPlan {
       open_ = task;
     } else if (word == "record" || word == "wait") {
       const int stream = plan_stream(number());
-      calls.push_back(fmt::format("{} {} {}", word, stream, number()));
+      const auto event = static_cast<std::uint32_t>(number());
+      if (event < events_) calls.push_back(fmt::format("{} {} {}", word, stream, event));
     } else if (word == "graph_launch") {
       const int stream = plan_stream(number());
       calls.push_back(fmt::format("{} {} {}", word, stream, number()));
@@ -188,6 +190,7 @@ class RecordedPlan {
     return found == plan_stream_.end() ? stream : found->second;
   }
 
+  std::uint32_t events_;
   bool in_plan_ = false;
   bool ended_ = false;
   int count_ = 0;
