@@ -43,6 +43,7 @@ std::vector<FullRun> runs_of(const std::string& text) {
 const std::map<std::string, std::string>& option_axes() {
   static const std::map<std::string, std::string> axes{
       {"barrier", R"(["host", "events"])"},
+      {"dispatch", R"(["static", "dynamic"])"},
       {"drain_streams", R"(["all", "secondary"])"},
       {"evaluations", "[0, 300]"},
       {"fill_while_critical", "[true, false]"},
