@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "studies/spec/grid.hpp"
+#include "studies/validation/validation.hpp"
+
+#include <cstddef>
+#include <vector>
+
+namespace schedlab {
+
+/// Two scenarios that differ in the axis `dispatch` alone: a plan, and workers that decide.
+struct DispatchGain {
+  std::size_t planned = 0;    ///< outcomes: dispatch static
+  std::size_t dynamic = 0;    ///< and dynamic
+  double predicted_gain = 0;  ///< makespan of the plan over that of the workers
+  double measured_gain = 0;
+  bool decidable = false;  ///< as PairOutcome::decidable
+};
+
+/// In the order of the spec; empty without such pairs.
+[[nodiscard]] std::vector<DispatchGain> dispatch_gains(const Grid& grid,
+                                                       const Validation& validation);
+
+}  // namespace schedlab
