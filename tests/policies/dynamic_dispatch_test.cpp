@@ -27,6 +27,8 @@ using testing::graph_of;
 using testing::Scene;
 
 constexpr std::array policy_names{"successor_first", "round_robin_fifo", "work_stealing"};
+constexpr std::array dynamic_names{
+    "successor_first", "round_robin_fifo", "work_stealing", "critical_first"};
 
 std::map<std::string, OptionValue> options_of(std::uint32_t groups, const char* dispatch) {
   return {{"max_streams", std::int64_t{groups}}, {"dispatch", std::string{dispatch}}};
@@ -143,6 +145,32 @@ TEST_CASE("work_stealing runs its own newest first and takes the oldest of anoth
         Taken{{0, 0}, {1, 0}, {2, 0}});
 }
 
+TEST_CASE("workers of critical_first take critical tasks first, then others by order or rank") {
+  // 0, 1 and 4 are not critical, 2 -> 3 are; behind 4 is a longer path than behind 0 and 1.
+  TaskGraphBuilder builder;
+  const OperationId other = builder.add_operation({.name = "other"});
+  const OperationId critical =
+      builder.add_operation({.name = "critical", .task_class = TaskClass::critical_matmul});
+  for (const OperationId operation : {other, other, critical, critical, other, other}) {
+    builder.set_duration(builder.add_task(operation), 1us);
+  }
+  builder.add_edge(TaskId{2}, TaskId{3});
+  builder.add_edge(TaskId{4}, TaskId{5});
+  const Scene scene{std::move(builder).build()};
+  const auto order = [&](const char* queue_order) {
+    auto options = options_of(1, "dynamic");
+    options["queue_order"] = std::string{queue_order};
+    const auto online = make_policy("critical_first", options)->online(scene.problem());
+    std::vector<std::uint32_t> tasks;
+    for (const auto& [task, group] : taken(Simulator{}.record(scene.problem(), *online).plan)) {
+      tasks.push_back(task);
+    }
+    return tasks;
+  };
+  CHECK(order("in_order") == std::vector<std::uint32_t>{2, 3, 0, 1, 4, 5});
+  CHECK(order("by_rank") == std::vector<std::uint32_t>{2, 3, 4, 0, 1, 5});
+}
+
 TEST_CASE("choosing takes one thread after another when groups take operators themselves, too") {
   // As in the test of plans: starts at 3 and 6 us, then at 16 and 19, end at 29.
   const Scene scene{graph_of({10us, 10us, 10us, 10us}, {})};
@@ -167,7 +195,7 @@ TEST_CASE("dynamic dispatch runs every task once and in order, however units are
     const IdVector<TaskId, Duration> durations = scene.costs.durations();
     scene.costs = CostTable{scene.graph, scene.platform};
     scene.costs.set_task_durations(durations);
-    for (const char* policy : policy_names) {
+    for (const char* policy : dynamic_names) {
       CAPTURE(policy);
       const auto run = dynamic_run(policy, scene.problem(), 4);
       CHECK(check(scene.graph, scene.platform, run.plan).empty());

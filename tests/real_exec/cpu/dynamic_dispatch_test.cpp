@@ -25,7 +25,8 @@ using schedlab::testing::Scene;
 
 namespace {
 
-constexpr std::array dispatching_policies{"successor_first", "round_robin_fifo", "work_stealing"};
+constexpr std::array dispatching_policies{
+    "successor_first", "round_robin_fifo", "work_stealing", "critical_first"};
 
 std::unique_ptr<OnlinePolicy> dynamic(const char* policy,
                                       const Problem& problem,
