@@ -31,9 +31,20 @@ bool decides_dynamically(const Grid& grid, std::uint64_t scenario) {
          Cell{std::string{"dynamic"}};
 }
 
+/// Of samples the mean.
+double predicted_us(const PredictedScenario& scenario) {
+  const std::vector<Duration>& samples = scenario.run->samples.makespans();
+  if (samples.empty()) return to_us(scenario.run->trace.makespan());
+  double sum = 0;
+  for (const Duration makespan : samples) sum += to_us(makespan);
+  return sum / static_cast<double>(samples.size());
+}
+
 }  // namespace
 
-std::vector<DispatchGain> dispatch_gains(const Grid& grid, const Validation& validation) {
+std::vector<DispatchGain> dispatch_gains(const Grid& grid,
+                                         const std::vector<PredictedScenario>& predicted,
+                                         const Validation& validation) {
   std::vector<DispatchGain> gains;
   for (const PairOutcome& pair : validation.pairs) {
     const std::uint64_t first = validation.scenarios[pair.first].scenario;
@@ -44,7 +55,8 @@ std::vector<DispatchGain> dispatch_gains(const Grid& grid, const Validation& val
     const ScenarioOutcome& dynamic = validation.scenarios[turned ? pair.first : pair.second];
     gains.push_back({.planned = turned ? pair.second : pair.first,
                      .dynamic = turned ? pair.first : pair.second,
-                     .predicted_gain = planned.predicted_us / dynamic.predicted_us,
+                     .predicted_gain = predicted_us(predicted[planned.scenario]) /
+                                       predicted_us(predicted[dynamic.scenario]),
                      .measured_gain = planned.measured_us / dynamic.measured_us,
                      .decidable = pair.decidable});
   }

@@ -11,15 +11,18 @@ namespace schedlab {
 
 /// Two scenarios that differ in the axis `dispatch` alone: a plan, and workers that decide.
 struct DispatchGain {
-  std::size_t planned = 0;    ///< outcomes: dispatch static
-  std::size_t dynamic = 0;    ///< and dynamic
-  double predicted_gain = 0;  ///< makespan of the plan over that of the workers
+  std::size_t planned = 0;  ///< outcomes: dispatch static
+  std::size_t dynamic = 0;  ///< and dynamic
+  /// Makespan of the plan over that of the workers; with `variability` of the means of its samples.
+  double predicted_gain = 0;
   double measured_gain = 0;
   bool decidable = false;  ///< as PairOutcome::decidable
 };
 
 /// In the order of the spec; empty without such pairs.
-[[nodiscard]] std::vector<DispatchGain> dispatch_gains(const Grid& grid,
-                                                       const Validation& validation);
+[[nodiscard]] std::vector<DispatchGain> dispatch_gains(
+    const Grid& grid,
+    const std::vector<PredictedScenario>& predicted,
+    const Validation& validation);
 
 }  // namespace schedlab

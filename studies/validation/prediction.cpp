@@ -130,7 +130,7 @@ PredictedScenario predict_scenario(ScenarioRunner& runner,
   PredictedScenario predicted;
   predicted.scenario = scenario;
   try {
-    auto run = std::make_shared<FullRun>(runner.run_fully(scenario));
+    auto run = std::make_shared<FullRun>(runner.run_fully(scenario, true));
     if (!run->findings.empty()) {
       predicted.note = fmt::format("the plan checker objects: {}", run->findings.front().message);
       return predicted;

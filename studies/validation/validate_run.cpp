@@ -102,7 +102,7 @@ class ValidateRun {
     ValidationReport report{
         spec_, grid_, predicted_, measured_, validation, {}, {}, {}, {}, {}, warnings_, 0};
     report.launch = launch_gains(space_, predicted_, validation);
-    report.dispatch = dispatch_gains(space_.grid(), validation);
+    report.dispatch = dispatch_gains(space_.grid(), predicted_, validation);
     if (library_) {
       report.library_name = library_->description;
       report.library = compare_with_library(space_, validation, *library_);

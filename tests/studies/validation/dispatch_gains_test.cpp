@@ -44,6 +44,21 @@ TEST_CASE("validate: plans against workers that decide, predicted and measured")
   CHECK(session.file("report.html").find("changed decisions") != std::string::npos);
 }
 
+TEST_CASE("validate: where durations scatter, the predicted gain is that of the samples") {
+  ValidateSession session;
+  write_file_atomically(session.folder.path() / "spec.json", R"({
+    "workload": {"kind": "lstm", "pass": "backward", "granularity": "fine", "layers": 4, "steps": 6, "batch": 64,
+                 "hidden": 1024, "include_transfers": false},
+    "machine": {"base": "manycore_cpu", "units_per_kernel": 1},
+    "policy": {"name": "successor_first", "max_streams": 3, "dispatch": ["static", "dynamic"]},
+    "variability": {"samples": 20, "duration_cv": 0.3}})");
+  SimulatedDevice device({});
+  CHECK(session.validate({.repetitions = 3}, device) == exit_done);
+  const json gain = session.results().at("dispatch").at(0);
+  CHECK(gain.at("predicted_gain").get<double>() > 1.005);
+  CHECK(gain.at("measured_gain").get<double>() < 1.005);  // nothing scatters on this device
+}
+
 TEST_CASE("validate: without two kinds of dispatch nothing is said of it") {
   ValidateSession session;
   SimulatedDevice device({});

@@ -263,6 +263,7 @@ TEST_CASE("The specs for validation are valid, and their scenarios can be predic
                            "validate_opencl.json",
                            "validate_core_groups.json",
                            "validate_dispatch.json",
+                           "validate_scatter.json",
                            "validate_recompute.json",
                            "recompute_quick.json",
                            "gpu_recompute.json",
