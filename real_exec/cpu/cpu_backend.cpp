@@ -288,7 +288,7 @@ void CpuBackend::finish(Execution& out) {
   out.trace.flows = machine_->flows();
   Time last{};
   for (const TaskSpan& span : out.trace.tasks) last = std::max(last, span.ended);
-  if (preloaded() && policy_ == nullptr) {
+  if (preloaded() || policy_ != nullptr) {  // no task waits for a host
     for (TaskSpan& span : out.trace.tasks) span.submitted = Time{};
   } else if (!out.trace.hosts.empty()) {
     last = std::max(last, out.trace.hosts.back().ended);

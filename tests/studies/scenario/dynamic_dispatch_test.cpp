@@ -56,6 +56,19 @@ TEST_CASE("dynamic dispatch decides anew in each sample, and loses less than the
   }
 }
 
+TEST_CASE("dynamic dispatch pays for no host, whatever its calls cost") {
+  const auto runs = runs_of(
+      R"({"workload": {"kind": "grid", "layers": 1, "steps": 20, "duration_us": 2},
+          "machine": {"base": "ideal", "launch_us": 50}, "cost_model": "fixed",
+          "policy": {"name": "successor_first", "dispatch": ["static", "dynamic"]}})");
+  REQUIRE(runs.size() == 2);
+  // A chain of 20 tasks: launched, 20 calls and the last task; taken, the tasks alone.
+  CHECK(runs[0].trace.makespan() == from_us(20 * 50 + 2));
+  CHECK(runs[1].trace.makespan() == from_us(20 * 2));
+  CHECK(runs[1].bounds().largest() <= runs[1].trace.makespan());
+  CHECK(runs[1].bounds().host_launch == Duration{0});
+}
+
 TEST_CASE("dynamic dispatch refuses what fixes decisions before a run, and says what to do") {
   const std::string policy =
       R"({"name": "successor_first", "max_streams": 4, "dispatch": "dynamic"})";
