@@ -51,13 +51,13 @@ std::vector<DispatchGain> dispatch_gains(const Grid& grid,
     const std::uint64_t second = validation.scenarios[pair.second].scenario;
     if (!differ_in_dispatch(grid, first, second)) continue;
     const bool turned = decides_dynamically(grid, first);
-    const ScenarioOutcome& planned = validation.scenarios[turned ? pair.second : pair.first];
+    const ScenarioOutcome& other = validation.scenarios[turned ? pair.second : pair.first];
     const ScenarioOutcome& dynamic = validation.scenarios[turned ? pair.first : pair.second];
-    gains.push_back({.planned = turned ? pair.second : pair.first,
+    gains.push_back({.other = turned ? pair.second : pair.first,
                      .dynamic = turned ? pair.first : pair.second,
-                     .predicted_gain = predicted_us(predicted[planned.scenario]) /
+                     .predicted_gain = predicted_us(predicted[other.scenario]) /
                                        predicted_us(predicted[dynamic.scenario]),
-                     .measured_gain = planned.measured_us / dynamic.measured_us,
+                     .measured_gain = other.measured_us / dynamic.measured_us,
                      .decidable = pair.decidable});
   }
   return gains;

@@ -9,11 +9,13 @@
 
 namespace schedlab {
 
-/// Two scenarios that differ in the axis `dispatch` alone: a plan, and workers that decide.
+/// Two scenarios that differ in the axis `dispatch` alone: a plan, or a host that decides, and
+/// workers that do.
 struct DispatchGain {
-  std::size_t planned = 0;  ///< outcomes: dispatch static
+  std::size_t other = 0;    ///< outcomes: dispatch static or host
   std::size_t dynamic = 0;  ///< and dynamic
-  /// Makespan of the plan over that of the workers; with `variability` of the means of its samples.
+  /// Makespan of the other over that of the workers; with `variability` of the means of its
+  /// samples.
   double predicted_gain = 0;
   double measured_gain = 0;
   bool decidable = false;  ///< as PairOutcome::decidable

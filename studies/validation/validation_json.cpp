@@ -241,7 +241,7 @@ Fields<ValidationReport> launch_fields() {
 Fields<PartOf<Validation, DispatchGain>> dispatch_fields() {
   using D = PartOf<Validation, DispatchGain>;
   return {
-      {"static_scenario", [](const D& d) { return d.whole.scenarios[d.part.planned].scenario; }},
+      {"scenario", [](const D& d) { return d.whole.scenarios[d.part.other].scenario; }},
       {"dynamic_scenario", [](const D& d) { return d.whole.scenarios[d.part.dynamic].scenario; }},
       {"predicted_gain", [](const D& d) { return d.part.predicted_gain; }},
       {"measured_gain", [](const D& d) { return d.part.measured_gain; }},

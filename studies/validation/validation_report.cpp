@@ -220,18 +220,18 @@ class ValidationPage {
   void write_dispatch() {
     if (report_.dispatch.empty()) return;
     page_.heading("What deciding at run time gains");
-    PrintedTable table = empty_table({"static scenario",
-                                      "static, measured",
+    PrintedTable table = empty_table({"scenario that is not dynamic",
+                                      "measured",
                                       "dynamic, measured",
                                       "predicted gain",
                                       "measured gain",
                                       "decidable",
                                       "changed decisions"});
     for (const DispatchGain& gain : report_.dispatch) {
-      const ScenarioOutcome& planned = all_.scenarios[gain.planned];
+      const ScenarioOutcome& other = all_.scenarios[gain.other];
       const ScenarioOutcome& dynamic = all_.scenarios[gain.dynamic];
-      table.rows.push_back({planned.name,
-                            readable_us(planned.measured_us),
+      table.rows.push_back({other.name,
+                            readable_us(other.measured_us),
                             readable_us(dynamic.measured_us),
                             three_decimals(gain.predicted_gain),
                             three_decimals(gain.measured_gain),
@@ -240,8 +240,9 @@ class ValidationPage {
     }
     page_.table(std::move(table));
     note(
-        "Gain: makespan of the plan over that of workers that take tasks themselves. Changed "
-        "decisions: share of tasks behind another one on their worker than predicted.");
+        "Gain: makespan of the plan, or of a host that decides, over that of workers that take "
+        "tasks themselves. Changed decisions: share of tasks behind another one on their worker "
+        "than predicted.");
   }
 
   void write_library() {

@@ -30,14 +30,14 @@ TEST_CASE("validate: plans against workers that decide, predicted and measured")
   const json results = session.results();
   REQUIRE(results.at("dispatch").size() == 4);
   for (const json& gain : results.at("dispatch")) {
-    CHECK(gain.at("dynamic_scenario").get<int>() == gain.at("static_scenario").get<int>() + 1);
+    CHECK(gain.at("dynamic_scenario").get<int>() == gain.at("scenario").get<int>() + 1);
     // Of the simulated times only, and nothing is as late or as early as expected.
     CHECK(gain.at("predicted_gain").get<double>() == doctest::Approx(1).epsilon(0.01));
     CHECK(gain.at("measured_gain").get<double>() > 1);
     const json& dynamic =
         results.at("scenarios").at(gain.at("dynamic_scenario").get<std::size_t>());
     CHECK(dynamic.at("changed_decisions").get<double>() > 0);
-    const json& planned = results.at("scenarios").at(gain.at("static_scenario").get<std::size_t>());
+    const json& planned = results.at("scenarios").at(gain.at("scenario").get<std::size_t>());
     CHECK_FALSE(planned.contains("changed_decisions"));
   }
   CHECK(session.out.str().find("What deciding at run time gains") != std::string::npos);

@@ -264,6 +264,7 @@ TEST_CASE("The specs for validation are valid, and their scenarios can be predic
                            "validate_core_groups.json",
                            "validate_dispatch.json",
                            "validate_scatter.json",
+                           "validate_workers.json",
                            "validate_recompute.json",
                            "recompute_quick.json",
                            "gpu_recompute.json",
