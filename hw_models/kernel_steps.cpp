@@ -4,6 +4,7 @@
 #include "hw_models/step_costs.hpp"
 #include "sim/base/error.hpp"
 #include "sim/machine/cache_contents.hpp"
+#include "sim/plan/dispatching_policy.hpp"
 
 #include <fmt/format.h>
 
@@ -74,6 +75,48 @@ struct CoRunningStreams {
     (has_several ? several : single) = stream;
     return false;
   }
+};
+
+/// Passes on what workers take, a launch as one of each step.
+class StepsOfWorkers final : public DispatchingPolicy {
+ public:
+  StepsOfWorkers(const KernelSteps& steps, DispatchingPolicy& policy)
+      : steps_(steps), policy_(policy) {}
+
+  [[nodiscard]] IdVector<StreamId, StreamSpec> initial_streams() override {
+    return policy_.initial_streams();
+  }
+  [[nodiscard]] std::span<const DispatchedCall> dispatch(std::span<const StreamId> ended,
+                                                         Time now) override {
+    calls_.clear();
+    for (const DispatchedCall& made : policy_.dispatch(ended, now)) {
+      if (made.call.kind() != HostCallKind::launch) {
+        calls_.push_back(made);
+        continue;
+      }
+      const TaskId task = made.call.task();
+      for (std::uint32_t i = 0; i < steps_.step_count(task); ++i) {
+        const TaskId step{first_step(task) + i};
+        calls_.push_back({HostCall::launch(made.call.stream(), step), made.at});
+      }
+    }
+    return calls_;
+  }
+  [[nodiscard]] Plan decided() const override { return steps_.expanded(policy_.decided()); }
+
+ private:
+  [[nodiscard]] std::uint32_t first_step(TaskId task) {
+    while (first_.size() <= task.value()) {
+      const TaskId before{static_cast<std::uint32_t>(first_.size()) - 1};
+      first_.push_back(first_.back() + steps_.step_count(before));
+    }
+    return first_[task.value()];
+  }
+
+  const KernelSteps& steps_;
+  DispatchingPolicy& policy_;
+  std::vector<DispatchedCall> calls_;
+  std::vector<std::uint32_t> first_{0};  // by task, as far as asked for
 };
 
 }  // namespace
@@ -291,6 +334,9 @@ DeviceGraph KernelSteps::expanded(const DeviceGraph& graph) const {
 }
 
 std::unique_ptr<OnlinePolicy> KernelSteps::expanded(OnlinePolicy& policy) const {
+  if (auto* const workers = dynamic_cast<DispatchingPolicy*>(&policy)) {
+    return std::make_unique<StepsOfWorkers>(*this, *workers);
+  }
   return std::make_unique<Expanding>(*this, policy);
 }
 

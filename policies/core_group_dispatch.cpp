@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policies/core_group_dispatch.hpp"
 
+#include "policies/core_group_run.hpp"
 #include "policies/option_specs.hpp"
 #include "sim/base/error.hpp"
 #include "sim/plan/plan_builder.hpp"
@@ -17,92 +18,32 @@
 namespace schedlab {
 namespace {
 
-class CoreGroups {
- public:
-  CoreGroups(const Problem& problem, const CoreGroupOptions& options, ReadyOperators& ready)
-      : problem_(problem),
-        scheduling_(options.scheduling),
-        builder_(problem),
-        ready_(ready),
-        missing_(problem.graph.task_count(), 0),
-        state_(problem.graph.task_count(), OperatorState::unavailable),
-        last_(options.max_streams, TaskId::none()),
-        idle_(options.max_streams, true) {
-    for (std::uint32_t group = 0; group < options.max_streams; ++group) {
-      builder_.add_stream({.device = DeviceId{0}, .priority = 0, .name = core_group_name(group)});
-    }
-  }
-
-  [[nodiscard]] Plan run(std::string policy_name) {
-    for (const TaskId task : problem_.graph.tasks()) {
-      missing_[task] = static_cast<std::uint32_t>(problem_.graph.predecessors(task).size());
-      if (missing_[task] == 0) arrive(task);
-    }
-    dispatch(Time{});
-    while (!running_.empty()) {
-      // Everything that ends now ends before anything starts.
-      const Time now = running_.top().first;
-      std::vector<TaskId> arrived;
-      while (!running_.empty() && running_.top().first == now) {
-        finish(running_.top().second, arrived);
-        running_.pop();
-      }
-      std::sort(arrived.begin(), arrived.end());
-      for (const TaskId task : arrived) arrive(task);
-      dispatch(now);
-    }
-    return std::move(builder_).build(std::move(policy_name));
-  }
-
- private:
-  void enter(TaskId task, OperatorState from, OperatorState to) {
-    SCHEDLAB_EXPECTS(state_[task] == from, "state of operator " + problem_.graph.name(task));
-    state_[task] = to;
-  }
-
-  void arrive(TaskId task) {
-    enter(task, OperatorState::unavailable, OperatorState::available);
-    ready_.arrive(task);
-  }
-
-  void finish(StreamId group, std::vector<TaskId>& arrived) {
-    idle_[group] = true;
-    enter(last_[group], OperatorState::running, OperatorState::done);
-    for (const TaskId after : problem_.graph.successors(last_[group])) {
-      if (--missing_[after] == 0) arrived.push_back(after);
-    }
-  }
-
-  void dispatch(Time now) {
-    for (const StreamId group : idle_.ids()) {
-      if (!idle_[group]) continue;
-      const TaskId task = ready_.take(group, last_[group]);
-      if (!task.valid()) continue;
-      enter(task, OperatorState::available, OperatorState::running);
-      chosen_ = std::max(chosen_, now) + scheduling_;
-      // finish_on also counts the wait for a tensor that another operator adds into.
-      running_.emplace(
-          std::max(builder_.finish_on(task, group), chosen_ + problem_.costs.duration(task)),
-          group);
-      builder_.place(task, group);
-      last_[group] = task;
-      idle_[group] = false;
-    }
-  }
-
+/// The run in estimated time.
+Plan played(const Problem& problem, CoreGroupRun& run) {
   using Running = std::pair<Time, StreamId>;
-
-  const Problem& problem_;
-  Duration scheduling_;
-  PlanBuilder builder_;
-  ReadyOperators& ready_;
-  Time chosen_{};  ///< when the last choice was made
-  IdVector<TaskId, std::uint32_t> missing_;
-  IdVector<TaskId, OperatorState> state_;
-  IdVector<StreamId, TaskId> last_;
-  IdVector<StreamId, bool> idle_;
-  std::priority_queue<Running, std::vector<Running>, std::greater<>> running_;
-};
+  PlanBuilder times{problem};  // finish_on also counts waits for tensors that others add into
+  for (const StreamSpec& group : run.initial_streams()) times.add_stream(group);
+  std::priority_queue<Running, std::vector<Running>, std::greater<>> running;
+  std::vector<StreamId> ended;
+  Time now{};
+  do {
+    for (const DispatchedCall& made : run.dispatch(ended, now)) {
+      if (made.call.kind() != HostCallKind::launch) continue;
+      const TaskId task = made.call.task();
+      const StreamId group = made.call.stream();
+      running.emplace(
+          std::max(times.finish_on(task, group), made.at + problem.costs.duration(task)), group);
+      times.place(task, group);
+    }
+    if (running.empty()) break;
+    now = running.top().first;
+    ended.clear();
+    for (; !running.empty() && running.top().first == now; running.pop()) {
+      ended.push_back(running.top().second);
+    }
+  } while (true);
+  return run.decided();
+}
 
 /// Before each launch the thread waits until the stream is idle and sleeps.
 void add_scheduling(Plan& plan, Duration scheduling) {
@@ -125,18 +66,24 @@ void add_scheduling(Plan& plan, Duration scheduling) {
 
 }  // namespace
 
-Plan dispatch_to_core_groups(const Problem& problem,
-                             std::string policy_name,
-                             const CoreGroupOptions& options,
-                             ReadyOperators& ready) {
-  Plan plan = CoreGroups{problem, options, ready}.run(std::move(policy_name));
-  if (options.scheduling > Duration{0}) add_scheduling(plan, options.scheduling);
+std::unique_ptr<OnlinePolicy> CoreGroupPolicy::online(const Problem& problem) const {
+  if (options_.dispatch == Dispatch::static_) return nullptr;
+  return std::make_unique<CoreGroupRun>(
+      problem, std::string{name()}, options_, ready_operators(problem.graph, options_.max_streams));
+}
+
+Plan CoreGroupPolicy::plan(const Problem& problem) const {
+  CoreGroupRun run{
+      problem, std::string{name()}, options_, ready_operators(problem.graph, options_.max_streams)};
+  Plan plan = played(problem, run);
+  if (options_.scheduling > Duration{0}) add_scheduling(plan, options_.scheduling);
   return plan;
 }
 
 CoreGroupOptions CoreGroupOptions::from(const Options& options) {
   return {.max_streams = count_of(options, "max_streams"),
-          .scheduling = from_us(options.number("scheduling_us"))};
+          .scheduling = from_us(options.number("scheduling_us")),
+          .dispatch = enum_value<Dispatch>(options.text("dispatch"))};
 }
 
 std::vector<OptionSpec> core_group_options() {
@@ -149,7 +96,12 @@ std::vector<OptionSpec> core_group_options() {
        .doc = "What choosing an operator takes; one thread after another chooses, each once its "
               "group is idle.",
        .minimum = 0,
-       .maximum = 4e6}};
+       .maximum = 4e6},
+      {.name = "dispatch",
+       .default_value = std::string{to_string(Dispatch::static_)},
+       .doc = "Who runs what is decided before the run by estimated durations, or by the groups' "
+              "threads while it goes on.",
+       .allowed = enum_names<Dispatch>()}};
 }
 
 std::string core_group_name(std::uint32_t group) {

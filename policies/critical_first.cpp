@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policies/critical_first.hpp"
 
+#include "policies/core_group_run.hpp"
 #include "policies/critical_first_run.hpp"
 #include "policies/option_specs.hpp"
 #include "sim/engine/simulator.hpp"
+#include "sim/graph/levels.hpp"
 
+#include <queue>
+#include <tuple>
 #include <utility>
 
 namespace schedlab {
@@ -13,6 +17,50 @@ namespace {
 using Variant = CriticalFirstOptions::Variant;
 using DrainStreams = CriticalFirstOptions::DrainStreams;
 using QueueOrder = CriticalFirstOptions::QueueOrder;
+using Deciding = CriticalFirstOptions::Dispatch;
+
+/// What workers take: critical tasks, then those with the highest rank, then what came first.
+class CriticalTasksFirst final : public ReadyOperators {
+ public:
+  CriticalTasksFirst(const Problem& problem, QueueOrder order)
+      : critical_(critical_lanes(problem.graph).critical) {
+    if (order == QueueOrder::by_rank) {
+      rank_ = upward_rank(problem.graph, problem.costs.durations());
+    }
+  }
+
+  void arrive(TaskId task, StreamId /*group*/) override {
+    const bool critical = critical_[task] != 0;
+    const Duration rank = critical || rank_.empty() ? Duration{0} : rank_[task];
+    ready_.push({critical, rank, -arrived_++, task});
+  }
+  [[nodiscard]] TaskId take(StreamId /*group*/, TaskId /*last*/) override {
+    if (ready_.empty()) return TaskId::none();
+    const TaskId task = std::get<TaskId>(ready_.top());
+    ready_.pop();
+    return task;
+  }
+
+ private:
+  IdVector<TaskId, std::uint8_t> critical_;
+  IdVector<TaskId, Duration> rank_;  // empty: in order
+  std::priority_queue<std::tuple<bool, Duration, std::int64_t, TaskId>> ready_;
+  std::int64_t arrived_ = 0;
+};
+
+/// Without a cap as many workers as the host has streams.
+std::unique_ptr<OnlinePolicy> workers_of(const Problem& problem,
+                                         std::string name,
+                                         const CriticalFirstOptions& options) {
+  const CriticalLanes lanes = critical_lanes(problem.graph);
+  const std::uint32_t streams = 2 * lanes.layer_count + (lanes.all_critical ? 0 : 1);
+  return std::make_unique<CoreGroupRun>(
+      problem,
+      std::move(name),
+      CoreGroupOptions{.max_streams =
+                           options.max_streams != 0 ? options.max_streams : std::max(streams, 1U)},
+      std::make_unique<CriticalTasksFirst>(problem, options.queue_order));
+}
 
 std::vector<OptionSpec> option_specs() {
   const CriticalFirstOptions defaults;
@@ -44,6 +92,12 @@ std::vector<OptionSpec> option_specs() {
        .doc = "Tasks that are not critical: those first that became ready first, or that have the "
               "longest path behind them.",
        .allowed = {"in_order", "by_rank"}},
+      {.name = "dispatch",
+       .default_value = std::string{"host"},
+       .doc = "Who decides while the run goes on: the host, by queries, or workers, one a stream, "
+              "that take ready tasks, critical ones first (of the options only max_streams and "
+              "queue_order then count).",
+       .allowed = {"host", "dynamic"}},
       {.name = "sleep_us",
        .default_value = to_us(defaults.sleep),
        .doc = "Sleep of the host after each round of queries.",
@@ -75,6 +129,7 @@ CriticalFirstOptions read(const Options& given) {
       given.text("drain_streams") == "all" ? DrainStreams::all : DrainStreams::secondary;
   options.queue_order =
       given.text("queue_order") == "in_order" ? QueueOrder::in_order : QueueOrder::by_rank;
+  options.dispatch = given.text("dispatch") == "host" ? Deciding::host : Deciding::dynamic;
   options.sleep = from_us(given.number("sleep_us"));
   options.queries_per_level = count_of(given, "queries_per_level");
   options.max_queries = count_of(given, "max_queries");
@@ -90,12 +145,14 @@ std::string_view CriticalFirst::name() const {
 }
 
 std::unique_ptr<OnlinePolicy> CriticalFirst::online(const Problem& problem) const {
+  if (options_.dispatch == Deciding::dynamic) {
+    return workers_of(problem, std::string{name()}, options_);
+  }
   return std::make_unique<CriticalFirstRun>(problem, options_);
 }
 
 Plan CriticalFirst::plan(const Problem& problem) const {
-  CriticalFirstRun run{problem, options_};
-  Plan plan = Simulator{}.record(problem, run).plan;
+  Plan plan = Simulator{}.record(problem, *online(problem)).plan;
   plan.policy = name();
   return plan;
 }

@@ -17,8 +17,13 @@ struct CriticalFirstOptions {
   /// Which of the other tasks come first. in_order: those that became ready first. by_rank: those
   /// with the longest path behind them, so that updates which a next iteration waits for are early.
   enum class QueueOrder : std::uint8_t { in_order, by_rank };
+  /// Who decides while the run goes on. host: the host thread, by stream queries. dynamic: workers,
+  /// one a stream, which take ready tasks themselves: critical ones first, in the order in which
+  /// they became ready, then others by queue_order. Only that and max_streams then count.
+  enum class Dispatch : std::uint8_t { host, dynamic };
 
   Variant variant = Variant::interleaved;
+  Dispatch dispatch = Dispatch::host;
   bool priorities = true;         ///< primary streams above the secondary one
   std::uint32_t max_streams = 0;  ///< 0: no cap, two per layer and one more
   /// false: the first other task waits for the end of the critical phase.

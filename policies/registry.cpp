@@ -16,10 +16,11 @@ namespace schedlab {
       policy(cann_like) policy(critical_first) policy(critical_first_matmul) policy(heft)       \
           policy(heft_no_insertion) policy(peft) policy(peft_no_insertion) policy(bottom_level) \
               policy(eager_fifo) policy(greedy_stages) policy(round_robin_fifo)                 \
-                  policy(successor_first) policy(intra_operator) policy(random_order)           \
-                      policy(search) policy(pipeline_naive) policy(pipeline_flush)              \
-                          policy(pipeline_1f1b) policy(pipeline_interleaved_1f1b)               \
-                              policy(pipeline_zb_h1) policy(plan_file)
+                  policy(successor_first) policy(work_stealing) policy(intra_operator)          \
+                      policy(random_order) policy(search) policy(pipeline_naive)                \
+                          policy(pipeline_flush) policy(pipeline_1f1b)                          \
+                              policy(pipeline_interleaved_1f1b) policy(pipeline_zb_h1)          \
+                                  policy(plan_file)
 
 #define SCHEDLAB_DECLARE(name) PolicyInfo name##_info();
 #define SCHEDLAB_LIST(name) name##_info(),

@@ -12,23 +12,21 @@ namespace {
 /// Ties: what becomes ready at once is dealt by rising task id. Source: swFLOWpro, "A Dataflow
 /// Computing System for New Generation of Domestic Heterogeneous Many-Core Processors" (two-level
 /// parallelism: round-robin choice of the core group, FIFO choice of the operator).
-class RoundRobinFifo final : public Policy {
+class RoundRobinFifo final : public CoreGroupPolicy {
  public:
-  explicit RoundRobinFifo(std::uint32_t max_streams = default_core_groups)
-      : RoundRobinFifo(CoreGroupOptions{.max_streams = max_streams, .scheduling = Duration{0}}) {}
-  explicit RoundRobinFifo(const CoreGroupOptions& options) : options_(options) {}
+  using CoreGroupPolicy::CoreGroupPolicy;
   [[nodiscard]] std::string_view name() const override { return "round_robin_fifo"; }
-  [[nodiscard]] Plan plan(const Problem& problem) const override;
 
  private:
-  CoreGroupOptions options_;
+  [[nodiscard]] std::unique_ptr<ReadyOperators> ready_operators(
+      const TaskGraph& graph, std::uint32_t groups) const override;
 };
 
 class GroupQueues final : public ReadyOperators {
  public:
   explicit GroupQueues(std::uint32_t groups) : queues_(groups) {}
 
-  void arrive(TaskId task) override {
+  void arrive(TaskId task, StreamId /*group*/) override {
     queues_[StreamId{turn_}].push_back(task);
     turn_ = (turn_ + 1) % static_cast<std::uint32_t>(queues_.size());
   }
@@ -46,9 +44,9 @@ class GroupQueues final : public ReadyOperators {
   std::uint32_t turn_ = 0;
 };
 
-Plan RoundRobinFifo::plan(const Problem& problem) const {
-  GroupQueues queues{options_.max_streams};
-  return dispatch_to_core_groups(problem, "round_robin_fifo", options_, queues);
+std::unique_ptr<ReadyOperators> RoundRobinFifo::ready_operators(const TaskGraph& /*graph*/,
+                                                                std::uint32_t groups) const {
+  return std::make_unique<GroupQueues>(groups);
 }
 
 }  // namespace

@@ -15,23 +15,21 @@ namespace {
 /// lower task id. Source: the thread function of swFLOWpro, "A Dataflow Computing System for New
 /// Generation of Domestic Heterogeneous Many-Core Processors", which does not say what a thread
 /// takes when neither kind is ready; oldest first is assumed.
-class SuccessorFirst final : public Policy {
+class SuccessorFirst final : public CoreGroupPolicy {
  public:
-  explicit SuccessorFirst(std::uint32_t max_streams = default_core_groups)
-      : SuccessorFirst(CoreGroupOptions{.max_streams = max_streams, .scheduling = Duration{0}}) {}
-  explicit SuccessorFirst(const CoreGroupOptions& options) : options_(options) {}
+  using CoreGroupPolicy::CoreGroupPolicy;
   [[nodiscard]] std::string_view name() const override { return "successor_first"; }
-  [[nodiscard]] Plan plan(const Problem& problem) const override;
 
  private:
-  CoreGroupOptions options_;
+  [[nodiscard]] std::unique_ptr<ReadyOperators> ready_operators(
+      const TaskGraph& graph, std::uint32_t groups) const override;
 };
 
 class TaskPool final : public ReadyOperators {
  public:
   explicit TaskPool(const TaskGraph& graph) : graph_(graph), ready_(graph.task_count(), false) {}
 
-  void arrive(TaskId task) override {
+  void arrive(TaskId task, StreamId /*group*/) override {
     ready_[task] = true;
     by_arrival_.push(task);
   }
@@ -77,9 +75,9 @@ class TaskPool final : public ReadyOperators {
   std::queue<TaskId> by_arrival_;
 };
 
-Plan SuccessorFirst::plan(const Problem& problem) const {
-  TaskPool pool{problem.graph};
-  return dispatch_to_core_groups(problem, "successor_first", options_, pool);
+std::unique_ptr<ReadyOperators> SuccessorFirst::ready_operators(const TaskGraph& graph,
+                                                                std::uint32_t /*groups*/) const {
+  return std::make_unique<TaskPool>(graph);
 }
 
 }  // namespace

@@ -35,6 +35,16 @@ OptionSpec number_option(
           .maximum = maximum};
 }
 
+OptionSpec split_option(std::int64_t value) {
+  constexpr double most = 4096;
+  return size_option("split",
+                     value,
+                     "slices of the batch, each with a copy of the graph, gradients are merged; "
+                     "simulate also takes \"auto\": the number that is fastest",
+                     1,
+                     most);
+}
+
 void add_cut_options(std::vector<OptionSpec>& options) {
   options.push_back(
       {.name = "granularity",

@@ -45,6 +45,8 @@ std::vector<std::string> allowed(const std::array<std::string_view, n>& words,
 [[nodiscard]] OptionSpec number_option(
     std::string name, double value, std::string doc, double minimum, double maximum);
 
+/// The number of slices that a batch is cut into.
+[[nodiscard]] OptionSpec split_option(std::int64_t value);
 /// granularity, accumulation, accumulation_steps, partial_buffers, buffer_order.
 void add_cut_options(std::vector<OptionSpec>& options);
 [[nodiscard]] RecurrentCut cut_from(const Options& options);

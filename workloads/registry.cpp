@@ -3,10 +3,13 @@
 
 #include "sim/base/spelling.hpp"
 #include "workloads/common_transforms.hpp"
+#include "workloads/entry_options.hpp"
+#include "workloads/transforms/split_batch.hpp"
 #include "workloads/workload_entries.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace schedlab {
@@ -19,6 +22,36 @@ WorkloadInfo with_common_options(WorkloadInfo info) {
   info.options.insert(info.options.end(), common.begin(), common.end());
   info.make = [make = std::move(info.make)](const Options& options) {
     return with_common_transforms(make(options), options);
+  };
+  return info;
+}
+
+bool has_option(const WorkloadInfo& info, std::string_view name) {
+  return std::any_of(info.options.begin(), info.options.end(), [&](const OptionSpec& option) {
+    return option.name == name;
+  });
+}
+
+/// A workload with a batch, whose graph has the same tasks for any, can be cut into slices; not one
+/// that cuts it into micro-batches.
+WorkloadInfo with_split(WorkloadInfo info) {
+  if (!has_option(info, "batch") || has_option(info, "microbatches") || has_option(info, "split")) {
+    return info;
+  }
+  info.options.push_back(detail::split_option(1));
+  info.make = [make = std::move(info.make)](const Options& options) {
+    const std::int64_t slices = options.integer("split");
+    if (slices == 1) return make(options);
+    const auto with_batch = [&](std::int64_t batch) {
+      std::map<std::string, OptionValue> values = options.values();
+      values["batch"] = batch;
+      values["include_tensors"] = true;  // which say what belongs to a slice
+      return make(Options{std::move(values)});
+    };
+    return split_batch(with_batch,
+                       {.batch = options.integer("batch"),
+                        .slices = slices,
+                        .keep_tensors = options.flag("include_tensors")});
   };
   return info;
 }
@@ -53,7 +86,7 @@ std::vector<WorkloadInfo> all_workloads() {
       layer_file_pipeline_workload(),   // layer_file_pipeline
       file_workload(),                  // file
   };
-  for (WorkloadInfo& info : all) info = with_common_options(std::move(info));
+  for (WorkloadInfo& info : all) info = with_common_options(with_split(std::move(info)));
   return all;
 }
 

@@ -97,7 +97,11 @@ void CpuBackend::work_through_run(std::uint32_t worker) {
     if (!run_block(worker, *block, started, ended)) continue;
     {
       const Guard guard(lock_);
-      machine_->finish(*block, started, ended);
+      try {
+        machine_->finish(*block, started, ended);
+      } catch (...) {  // of a policy that workers ask
+        fail(std::current_exception());
+      }
       tell_host_if_satisfied();
       fail_if_stuck();
     }
@@ -244,11 +248,15 @@ std::vector<LoadedNode> CpuBackend::load_graph(const GraphRow& row, LaunchObserv
 }
 
 CpuClock CpuBackend::start_clock() {
+  if (policy_ != nullptr) {
+    const Guard guard(lock_);
+    machine_->dispatch_by(*policy_, Time{});
+  }
   bound_.emplace(preloaded() ? -1 : host_core_);
   awake_ = true;
   run_.fetch_add(1);
   run_.notify_all();
-  if (!preloaded()) {
+  if (!preloaded() && policy_ == nullptr) {
     sleep_exactly();
     release_workers();
   }
@@ -280,7 +288,7 @@ void CpuBackend::finish(Execution& out) {
   out.trace.flows = machine_->flows();
   Time last{};
   for (const TaskSpan& span : out.trace.tasks) last = std::max(last, span.ended);
-  if (preloaded()) {
+  if (preloaded() || policy_ != nullptr) {  // no task waits for a host
     for (TaskSpan& span : out.trace.tasks) span.submitted = Time{};
   } else if (!out.trace.hosts.empty()) {
     last = std::max(last, out.trace.hosts.back().ended);

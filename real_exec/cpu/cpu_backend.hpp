@@ -36,6 +36,9 @@ class CpuBackend final : public DeviceBackend {
   [[nodiscard]] const CpuExecutorOptions& options() const { return options_; }
   /// What tasks do in the runs from now on; must outlive them.
   void use(CpuWork& work) { work_ = &work; }
+  /// In the runs from now on workers take tasks as the policy says, from the moment at which the
+  /// host waits for them; nullptr: they do what the host launches.
+  void dispatch_by(DispatchingPolicy* policy) { policy_ = policy; }
 
   [[nodiscard]] const DeviceProperties& properties() const override { return properties_; }
   void begin_run(const RunRequest& request) override;
@@ -114,6 +117,7 @@ class CpuBackend final : public DeviceBackend {
   mutable SpinLock lock_;
   const TaskGraph* graph_ = nullptr;
   CpuWork* work_ = nullptr;
+  DispatchingPolicy* policy_ = nullptr;
   std::optional<StreamMachine> machine_;
   CpuClock clock_;
   bool awake_ = false;  // workers are in the run

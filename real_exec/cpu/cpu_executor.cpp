@@ -4,6 +4,7 @@
 #include "real_exec/cpu/cpu_backend.hpp"
 #include "real_exec/cpu/cpu_threads.hpp"
 #include "sim/base/error.hpp"
+#include "sim/plan/dispatching_policy.hpp"
 
 #include <fmt/format.h>
 
@@ -31,6 +32,21 @@ void expect_preloadable(const Plan& plan) {
   }
 }
 
+/// The host of workers that take tasks by themselves: it opens their streams and waits.
+class IdleHost final : public OnlinePolicy {
+ public:
+  explicit IdleHost(DispatchingPolicy& workers) : workers_(workers) {}
+  [[nodiscard]] IdVector<StreamId, StreamSpec> initial_streams() override {
+    return workers_.initial_streams();
+  }
+  [[nodiscard]] std::optional<OnlineStep> next(const HostView& /*view*/) override {
+    return std::nullopt;
+  }
+
+ private:
+  DispatchingPolicy& workers_;
+};
+
 }  // namespace
 
 std::uint32_t available_cores() {
@@ -54,6 +70,19 @@ class CpuExecutor::Impl {
     options.timing = TaskTiming::none;
     if (preloaded()) options.front_end = Duration{0};
     return options;
+  }
+
+  void run_dispatched(const Problem& problem, DispatchingPolicy& workers, Execution& out) {
+    IdleHost host{workers};
+    backend.dispatch_by(&workers);
+    try {
+      DeviceExecutor(backend, options()).run(problem, host, out);
+    } catch (...) {
+      backend.dispatch_by(nullptr);
+      throw;
+    }
+    backend.dispatch_by(nullptr);
+    out.plan = workers.decided();
   }
 
   detail::CpuBackend backend;
@@ -89,6 +118,9 @@ void CpuExecutor::run(const Problem& problem,
                       Execution& out) {
   out = {};
   impl_->backend.use(dynamic_cast<CpuWork&>(work));
+  if (auto* const workers = dynamic_cast<DispatchingPolicy*>(&policy)) {
+    return impl_->run_dispatched(problem, *workers, out);
+  }
   if (impl_->preloaded()) {
     throw InfeasibleError(
         "a policy that decides while it runs cannot be preloaded: capture it into device graphs "

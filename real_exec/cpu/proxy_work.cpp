@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 namespace schedlab {
 namespace {
@@ -49,11 +50,12 @@ void SpinWork::run(Duration length) const {
 class ProxyWork::Impl {
  public:
   Impl(const TaskGraph& graph, const CostTable& costs, const ProxyOptions& options)
-      : graph_(graph), costs_(costs), options_(options) {
+      : graph_(graph), durations_(costs.durations()), options_(options) {
     SCHEDLAB_EXPECTS(options.workers > 0, "proxy work for no workers");
     if (options.kernels == ProxyKernels::shapes) shapes_.emplace(graph);
   }
 
+  void set_durations(IdVector<TaskId, Duration> durations) { durations_ = std::move(durations); }
   [[nodiscard]] bool spins(TaskId task) const {
     return options_.kernels == ProxyKernels::spin || graph_.operation(task).kernels.empty();
   }
@@ -80,12 +82,12 @@ class ProxyWork::Impl {
   }
   /// The costs say how long the task takes alone: its blocks in rounds of one per worker.
   [[nodiscard]] Duration block_time(TaskId task) const {
-    return costs_.duration(task) /
+    return durations_[task] /
            static_cast<std::int64_t>(ceil_div(blocks(task, 0), options_.workers));
   }
 
   const TaskGraph& graph_;
-  const CostTable& costs_;
+  IdVector<TaskId, Duration> durations_;
   ProxyOptions options_;
   SpinWork spin_;
   std::optional<detail::ProxyShapes> shapes_;
@@ -95,6 +97,10 @@ ProxyWork::ProxyWork(const TaskGraph& graph, const CostTable& costs, const Proxy
     : impl_(std::make_unique<Impl>(graph, costs, options)) {}
 
 ProxyWork::~ProxyWork() = default;
+
+void ProxyWork::set_durations(IdVector<TaskId, Duration> durations) {
+  impl_->set_durations(std::move(durations));
+}
 
 std::size_t ProxyWork::kernel_count(TaskId task) const {
   return impl_->kernel_count(task);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "real_exec/cpu/cpu_work.hpp"
+#include "sim/base/ids.hpp"
 #include "sim/base/units.hpp"
 #include "sim/graph/task_graph.hpp"
 #include "sim/machine/cost_model.hpp"
@@ -50,6 +51,9 @@ class ProxyWork final : public CpuWork {
   ProxyWork(const ProxyWork&) = delete;
   ProxyWork& operator=(const ProxyWork&) = delete;
   ~ProxyWork() override;
+
+  /// How long tasks that spin last from now on, alone; one for each task.
+  void set_durations(IdVector<TaskId, Duration> durations);
 
   [[nodiscard]] std::size_t kernel_count(TaskId task) const override;
   [[nodiscard]] std::uint32_t blocks(TaskId task, std::size_t kernel) const override;

@@ -109,6 +109,24 @@ void StreamMachine::wait(StreamId stream, EventId event, Time now) {
   push(stream, {ItemKind::wait, latest_[event.value()], 0}, now);
 }
 
+void StreamMachine::dispatch_by(DispatchingPolicy& policy, Time now) {
+  policy_ = &policy;
+  dispatch({}, now);
+}
+
+void StreamMachine::dispatch(std::span<const StreamId> ended, Time now) {
+  for (const DispatchedCall& made : policy_->dispatch(ended, now)) {
+    const HostCall call = made.call;
+    if (call.kind() == HostCallKind::launch) {
+      launch(call.stream(), call.task(), now);
+    } else if (call.kind() == HostCallKind::record) {
+      record(call.stream(), call.event(), now);
+    } else {
+      wait(call.stream(), call.event(), now);
+    }
+  }
+}
+
 bool StreamMachine::complete(EventId event) const {
   return event.value() >= latest_.size() || latest_[event.value()] == none ||
          records_[latest_[event.value()]].complete;
@@ -261,15 +279,26 @@ std::uint32_t StreamMachine::choose_block(TaskState& state, std::uint32_t worker
   return block;
 }
 
+/// Whose turn it is in a queue that is not empty.
+std::deque<TaskId>::iterator StreamMachine::next_in(std::deque<TaskId>& queue,
+                                                    std::uint32_t worker) const {
+  if (policy_ == nullptr || streams_.size() != workers_) return queue.begin();
+  const auto own = std::find_if(queue.begin(), queue.end(), [&](TaskId task) {
+    return tasks_[task].stream == StreamId{worker};
+  });
+  return own == queue.end() ? queue.begin() : own;
+}
+
 std::optional<BlockOfWork> StreamMachine::take(std::uint32_t worker) {
   if (ready_ == 0) return std::nullopt;
   for (auto& queue : queues_) {
     if (queue.empty()) continue;
-    const TaskId task = queue.front();
+    const auto next = next_in(queue, worker);
+    const TaskId task = *next;
     TaskState& state = tasks_[task];
     const BlockOfWork block{task, state.kernel, choose_block(state, worker)};
     ++state.next_block;
-    if (state.next_block == state.blocks) queue.pop_front();
+    if (state.next_block == state.blocks) queue.erase(next);
     --ready_;
     ++running_;
     return block;
@@ -297,6 +326,7 @@ void StreamMachine::complete_task(TaskId task, Time now) {
   ++completed_;
   if (state.graph == none) {
     pop(state.stream, now);
+    if (policy_ != nullptr && idle(state.stream)) dispatch({&state.stream, 1}, now);
   } else {
     complete_node(state, now);
   }

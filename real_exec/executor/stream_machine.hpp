@@ -6,6 +6,7 @@
 #include "sim/base/units.hpp"
 #include "sim/graph/task_graph.hpp"
 #include "sim/plan/device_graph.hpp"
+#include "sim/plan/dispatching_policy.hpp"
 #include "sim/plan/plan.hpp"
 #include "sim/trace/trace.hpp"
 
@@ -14,6 +15,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -50,6 +52,11 @@ class StreamMachine {
   void create_stream(StreamId stream, const StreamSpec& spec);
   /// All rows of the plan's graph of this number. `shape` must outlive this.
   void load_graph(std::uint32_t graph, const DeviceGraph& shape);
+
+  /// From now on workers take tasks as the policy says, whenever a stream has nothing left; with as
+  /// many streams as workers, a worker takes tasks of the stream with its number first. `policy`
+  /// must outlive the run.
+  void dispatch_by(DispatchingPolicy& policy, Time now);
 
   // Host calls. ContractViolation for a task launched twice or an unknown stream or graph.
   void launch(StreamId stream, TaskId task, Time now);
@@ -140,6 +147,9 @@ class StreamMachine {
   Stream& usable(StreamId stream);
   void push(StreamId stream, Item item, Time now);
   void advance(StreamId stream, Time now);
+  void dispatch(std::span<const StreamId> ended, Time now);
+  [[nodiscard]] std::deque<TaskId>::iterator next_in(std::deque<TaskId>& queue,
+                                                     std::uint32_t worker) const;
   void start_task(TaskId task, std::uint32_t level);
   void enqueue_kernel(TaskId task, bool in_front);
   [[nodiscard]] std::uint32_t choose_block(TaskState& state, std::uint32_t worker) const;
@@ -153,6 +163,7 @@ class StreamMachine {
   const CpuWork& work_;
   std::uint32_t levels_;
   std::uint32_t workers_;
+  DispatchingPolicy* policy_ = nullptr;
   IdVector<StreamId, Stream> streams_;
   std::vector<std::uint32_t> latest_;  // record of each event, or none
   std::vector<Record> records_;

@@ -4,6 +4,7 @@
 #include "sim/base/huge_pages.hpp"
 #include "sim/engine/call_source.hpp"
 #include "sim/engine/device_side.hpp"
+#include "sim/plan/dispatching_policy.hpp"
 
 #include <array>
 #include <string>
@@ -74,6 +75,9 @@ class EventEngine {
     finish();
   }
 
+  /// The same, where workers take tasks by themselves and the source has no calls.
+  void run_dispatched(DispatchingPolicy& policy);
+
  private:
   void count_step() {
     if ((++steps_ & 0xFFFU) == 0 && stop_requested(options_.stop)) {
@@ -123,6 +127,9 @@ class EventEngine {
   bool graph_call(std::uint32_t index);
   void expect_pinned(std::uint32_t id) const;
   void end_call(std::uint32_t index);
+  // dispatched_run.hpp
+  void make_dispatched(const DispatchedCall& made);
+  void wait_for_workers(const std::vector<StreamId>& busy);
   // event_engine_end.hpp
   void finish();
   [[noreturn]] void report_deadlock() const;

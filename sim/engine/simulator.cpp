@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 namespace schedlab {
@@ -81,7 +82,9 @@ class Simulator::Impl {
               const SimulationOptions& options,
               Recording& recording) {
     PolicySource source{policy, problem, recording.plan};
-    run_events(problem, source, options, recording.trace);
+    auto* const workers = dynamic_cast<DispatchingPolicy*>(&policy);
+    run_events(problem, source, options, recording.trace, workers);
+    if (workers != nullptr) recording.plan = workers->decided();
   }
 
   [[nodiscard]] std::size_t memory_bytes() const {
@@ -94,18 +97,26 @@ class Simulator::Impl {
   void run_events(const Problem& problem,
                   Source& source,
                   const SimulationOptions& options,
-                  Trace& trace) {
+                  Trace& trace,
+                  DispatchingPolicy* workers = nullptr) {
     if (options.placements != nullptr) options.placements->clear();
+    const auto run_with = [&](auto& sharing) {
+      engine::EventEngine engine{problem, source, sharing, scratch_, options, trace};
+      if constexpr (std::is_same_v<Source, PolicySource>) {
+        if (workers != nullptr) return engine.run_dispatched(*workers);
+      }
+      engine.run();
+    };
     switch (problem.platform.sharing) {
       case SharingModel::exclusive:
-        engine::EventEngine{problem, source, exclusive_, scratch_, options, trace}.run();
+        run_with(exclusive_);
         break;
       case SharingModel::fluid:
-        engine::EventEngine{problem, source, fluid_, scratch_, options, trace}.run();
+        run_with(fluid_);
         break;
       case SharingModel::blocks:
         blocks_.log_to(options.placements);
-        engine::EventEngine{problem, source, blocks_, scratch_, options, trace}.run();
+        run_with(blocks_);
         break;
     }
     sort_flows(trace);

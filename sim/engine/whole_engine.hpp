@@ -7,6 +7,7 @@
 #include "sim/engine/device_calls.hpp"
 #include "sim/engine/device_graphs.hpp"
 #include "sim/engine/device_streams.hpp"
+#include "sim/engine/dispatched_run.hpp"
 #include "sim/engine/event_engine.hpp"
 #include "sim/engine/event_engine_end.hpp"
 #include "sim/engine/graph_calls.hpp"

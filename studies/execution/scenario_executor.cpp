@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "studies/execution/scenario_executor.hpp"
 
+#include "real_exec/cpu/proxy_work.hpp"
 #include "sim/base/error.hpp"
 #include "sim/plan/final_synchronization.hpp"
 #include "sim/trace/measured_durations.hpp"
@@ -144,8 +145,23 @@ std::optional<AllocatedMemory> ScenarioExecutor::allocated(std::uint64_t scenari
   return memory && memory->by_tensor ? memory : std::nullopt;
 }
 
+void ScenarioExecutor::draw_durations(Prepared& ready) {
+  auto* const spinning = dynamic_cast<ProxyWork*>(ready.made->work.get());
+  if (spinning == nullptr || !ready.scenario.sampling) return;
+  const Problem nominal = ready.scenario.problem->problem();
+  CostTable drawn;
+  vary_costs(ready.scenario.sampling->variability,
+             ready.runs++,
+             nominal.graph,
+             nominal.platform,
+             nominal.costs,
+             drawn);
+  spinning->set_durations(drawn.durations());
+}
+
 void ScenarioExecutor::execute(std::uint64_t scenario, TaskTiming timing, Execution& out) {
-  const Prepared& ready = prepared(scenario);
+  Prepared& ready = prepared(scenario);
+  draw_durations(ready);
   PlanExecutor& executor = device_->executor();
   executor.run_options().front_end = preparation(ready.scenario);
   executor.run_options().timing = timing;

@@ -46,6 +46,8 @@ class ScenarioExecutor {
   /// Throws what making the scenario, the executor and the tasks throw, InfeasibleError for a plan
   /// with findings and for what the device does not have; `out` is filled also then, if the run has
   /// begun.
+  /// Where tasks spin and the spec has `variability`, run i takes the durations of sample i, so
+  /// that scenarios that run in turn meet the same; nobody is told of them.
   void execute(std::uint64_t scenario, TaskTiming timing, Execution& out);
   /// Who is told of the launches of later runs; must outlive them. nullptr: nobody.
   void observe(LaunchObserver* observer) { device_->executor().run_options().observer = observer; }
@@ -73,12 +75,14 @@ class ScenarioExecutor {
     Scenario scenario;
     std::optional<Plan> plan;  // none: an online policy decides
     const ExecutionDevice::PreparedWork* made = nullptr;
+    std::uint64_t runs = 0;  ///< so far
   };
 
   Prepared& prepared(std::uint64_t scenario);
   void expect_one_run(const Scenario& scenario) const;
   [[nodiscard]] Plan checked_plan(const Scenario& scenario);
   [[nodiscard]] const ExecutionDevice::PreparedWork& work_of(const Scenario& scenario);
+  static void draw_durations(Prepared& ready);
   [[nodiscard]] Duration preparation(const Scenario& scenario) const;
 
   ScenarioSpace& space_;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "studies/scenario/scenario.hpp"
 
+#include "sim/base/error.hpp"
 #include "sim/plan/default_stream.hpp"
+#include "sim/plan/dispatching_policy.hpp"
 
 #include <utility>
 
@@ -9,6 +11,15 @@ namespace schedlab {
 
 std::unique_ptr<OnlinePolicy> Scenario::online(const Problem& on) const {
   auto online = made_policy().online(on);
+  if (dynamic_cast<const DispatchingPolicy*>(online.get()) != nullptr) {
+    if (planned_ahead() || legacy_default_stream || problem->divided != nullptr) {
+      throw InfeasibleError(
+          "\"dispatch\": \"dynamic\" decides while one run on one device goes on\n  use "
+          "\"launch\": "
+          "\"eager\" and leave out runs, ranks and default_stream, or \"dispatch\": \"static\"");
+    }
+    return online;
+  }
   if (online == nullptr || !legacy_default_stream) return online;
   return with_legacy_default_stream(std::move(online));
 }

@@ -145,7 +145,7 @@ void ScenarioRunner::converge_costs(const Scenario& scenario,
 /// and blocks go to whoever is free.
 void ScenarioRunner::slow_for_shared_core(const FullRun& run, const SimulationOptions& options) {
   const std::uint32_t workers = run.scenario.sharing_workers;
-  if (workers == 0) return;
+  if (workers == 0 || recording_.trace.hosts.empty()) return;  // no host, or one without calls
   constexpr double max_taken = 0.5;  // a host that polls without end still leaves the worker half
   Duration busy{0};
   for (const HostSpan& span : recording_.trace.hosts)

@@ -3,6 +3,7 @@
 
 #include "policies/registry.hpp"
 #include "sim/machine/kernel_profile.hpp"
+#include "sim/plan/dispatching_policy.hpp"
 #include "studies/scenario/find_split.hpp"
 #include "studies/scenario/problem_assembly.hpp"
 #include "studies/scenario/scenario_runner.hpp"
@@ -17,6 +18,17 @@ constexpr std::size_t graph_cache_bytes = std::size_t{128} << 20U;
 constexpr std::size_t problem_cache_bytes = std::size_t{128} << 20U;
 constexpr std::size_t object_cache_entries = 1U << 16U;
 constexpr std::uint64_t known_launches = 1U << 12U;
+/// In place of a launch mode, in the key of a problem: workers take tasks themselves, eagerly.
+constexpr std::uint64_t no_host = ~std::uint64_t{0};
+
+/// Do its workers take tasks themselves, so that what a host's calls cost is nobody's concern?
+bool has_no_host(const Policy& policy) {
+  const TaskGraph nothing;
+  const Platform platform = ideal_platform();
+  const CostTable costs{nothing, platform};
+  const auto online = policy.online({nothing, platform, costs});
+  return dynamic_cast<const DispatchingPolicy*>(online.get()) != nullptr;
+}
 
 }  // namespace
 
@@ -112,13 +124,18 @@ std::shared_ptr<const PreparedProblem> ScenarioSpace::problem(const Scenario& sc
   const LaunchChoice& launch = scenario.launch;
   // A mode that changes nothing about the machine still has bounds of its own.
   const bool plain = launch.mode == LaunchMode::eager;
+  const bool preloaded = workers_ != 0 && host_ == HostPlacement::preloaded;
+  const bool without_host =
+      plain && launch.runs == 1 && !preloaded && has_no_host(scenario.made_policy());
   // The granularity is part of the key even where the workload fixes it: then equal graphs are held
   // twice at most, which is cheaper than resolving the workload's options for every scenario.
   const ProblemKey key{scenario.part(Part::workload),
                        static_cast<std::uint64_t>(scenario.granularity),
                        scenario.part(Part::machine),
                        scenario.part(Part::cost_model),
-                       plain && launch.runs == 1 ? 0 : 1 + scenario.part(Part::launch),
+                       without_host                ? no_host
+                       : plain && launch.runs == 1 ? 0
+                                                   : 1 + scenario.part(Part::launch),
                        scenario.part(Part::ranks),
                        static_cast<std::uint64_t>(slices)};
   return problems_.get(
@@ -150,7 +167,7 @@ PreparedProblem ScenarioSpace::make_problem(const ProblemKey& key, const LaunchC
         MachineSpec machine =
             given_machine_ != nullptr ? *given_machine_ : components_.machine(key[2]);
         apply_launch_mode(launch, machine.platform);
-        if (parts.preloaded) {
+        if (parts.preloaded || key[4] == no_host) {
           for (Host& host : machine.platform.hosts) host = {};
           for (Device& device : machine.platform.devices) device.launch_latency = Duration{0};
         }

@@ -18,6 +18,7 @@ namespace {
 /// A host that shares a core makes tasks longer (ScenarioSpace::prepare_for_execution), which the
 /// costs do not say: by how much.
 double slowed_by_host(const FullRun& run, const SimulationOptions& options, Simulator& simulator) {
+  if (run.trace.hosts.empty()) return 1.0;  // it makes no calls: workers take tasks themselves
   Trace plain;
   const SimulatedProblem what = run.simulated();
   run_by_kernel(simulator, what.steps, what.problem, run.plan, options, plain);
@@ -129,7 +130,7 @@ PredictedScenario predict_scenario(ScenarioRunner& runner,
   PredictedScenario predicted;
   predicted.scenario = scenario;
   try {
-    auto run = std::make_shared<FullRun>(runner.run_fully(scenario));
+    auto run = std::make_shared<FullRun>(runner.run_fully(scenario, true));
     if (!run->findings.empty()) {
       predicted.note = fmt::format("the plan checker objects: {}", run->findings.front().message);
       return predicted;

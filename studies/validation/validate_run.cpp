@@ -105,8 +105,9 @@ class ValidateRun {
     const Validation validation =
         validate(space_, predicted_, measured_, baseline, options_.seed, at_speed_);
     ValidationReport report{
-        spec_, grid_, predicted_, measured_, validation, {}, {}, {}, {}, warnings_, 0};
+        spec_, grid_, predicted_, measured_, validation, {}, {}, {}, {}, {}, warnings_, 0};
     report.launch = launch_gains(space_, predicted_, validation);
+    report.dispatch = dispatch_gains(space_.grid(), predicted_, validation);
     if (library_) {
       report.library_name = library_->description;
       report.library = compare_with_library(space_, validation, *library_);

@@ -5,6 +5,7 @@
 #include "sim/trace/memory_use.hpp"
 #include "studies/spec/axis_label.hpp"
 #include "studies/sweep/policy_comparison.hpp"
+#include "studies/validation/changed_decisions.hpp"
 #include "studies/validation/validation_summary.hpp"
 
 #include <algorithm>
@@ -142,6 +143,7 @@ class Validator {
     outcome.predicted_us = to_us(outcome.comparison.predicted);
     outcome.measured_us = to_us(outcome.comparison.measured);
     outcome.error = outcome.comparison.error;
+    outcome.changed_decisions = changed_decisions(run.plan, measured.plans);
     if (scenario < at_speed_.size() && at_speed_[scenario]) {
       add_at_speed(*at_speed_[scenario], alone, outcome);
     }

@@ -61,6 +61,9 @@ struct ScenarioOutcome {
   std::optional<OutcomeAtSpeed> at_speed;  ///< nullopt: the machine was not probed
   /// nullopt: not probed, or fewer than min_undisturbed runs.
   std::optional<UndisturbedOutcome> undisturbed;
+  /// Share of tasks behind another one on their stream than predicted, median of the kept runs;
+  /// nullopt: all was decided before the run.
+  std::optional<double> changed_decisions;
   TraceComparison comparison;
 
   [[nodiscard]] bool compared() const { return note.empty(); }

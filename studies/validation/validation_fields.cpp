@@ -78,6 +78,7 @@ Fields<ScenarioOutcome> compared_fields() {
                  {{"undisturbed_runs", &Undisturbed::runs, files_only},
                   {"undisturbed_us", &Undisturbed::measured_us, from_zero},
                   {"undisturbed_error", &Undisturbed::error}}),
+      {"changed_decisions", &S::changed_decisions, from_zero},
       {"inside_calibrated_range", &S::in_calibrated_range},
       inlined<S>(&S::memory,
                  {{"predicted_memory_bytes", &Memory::predicted},

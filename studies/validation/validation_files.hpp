@@ -8,6 +8,7 @@
 #include "studies/sensitivity/sensitivity.hpp"
 #include "studies/spec/grid.hpp"
 #include "studies/spec/spec.hpp"
+#include "studies/validation/dispatch_gains.hpp"
 #include "studies/validation/launch_gains.hpp"
 #include "studies/validation/library_comparison.hpp"
 #include "studies/validation/prediction.hpp"
@@ -27,8 +28,9 @@ struct ValidationReport {
   const std::vector<PredictedScenario>& predicted;
   const Measurements& measured;
   const Validation& validation;
-  LaunchGains launch;        ///< of scenarios that are run eagerly and as device graphs
-  std::string library_name;  ///< whose routine plans are compared with; empty: none
+  LaunchGains launch;                    ///< of scenarios that are run eagerly and as device graphs
+  std::vector<DispatchGain> dispatch{};  ///< of scenarios that are planned and decided as they run
+  std::string library_name;              ///< whose routine plans are compared with; empty: none
   std::vector<LibraryRow> library;
   std::vector<std::string> broken;    ///< bounds that were not kept, a sentence each
   std::vector<std::string> warnings;  ///< shown at the top

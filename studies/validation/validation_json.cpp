@@ -238,6 +238,16 @@ Fields<ValidationReport> launch_fields() {
           {"crossovers", [](const R& r) { return r.launch.crossovers; }, crossover}};
 }
 
+Fields<PartOf<Validation, DispatchGain>> dispatch_fields() {
+  using D = PartOf<Validation, DispatchGain>;
+  return {
+      {"scenario", [](const D& d) { return d.whole.scenarios[d.part.other].scenario; }},
+      {"dynamic_scenario", [](const D& d) { return d.whole.scenarios[d.part.dynamic].scenario; }},
+      {"predicted_gain", [](const D& d) { return d.part.predicted_gain; }},
+      {"measured_gain", [](const D& d) { return d.part.measured_gain; }},
+      {"decidable", [](const D& d) { return d.part.decidable; }}};
+}
+
 Fields<PartOf<Validation, LibraryRow>> library_fields() {
   using L = PartOf<Validation, LibraryRow>;
   return {
@@ -265,6 +275,9 @@ Fields<ValidationReport> report_fields() {
        [](const R& r) { return parts_of(r.validation, r.validation.speed_ups); },
        speed_up_fields()},
       {"launch", itself, launch_fields()},
+      {"dispatch",
+       [](const R& r) { return parts_of(r.validation, r.dispatch); },
+       dispatch_fields()},
       {"library", [](const R& r) { return parts_of(r.validation, r.library); }, library_fields()},
       {"scenarios", [](const R& r) -> const auto& {return r.validation.scenarios;
 }

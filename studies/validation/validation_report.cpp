@@ -60,6 +60,7 @@ class ValidationPage {
       figure(policies_picture);
       write_speed();
       write_launch();
+      write_dispatch();
       write_library();
       write_order();
       write_speed_ups();
@@ -217,6 +218,34 @@ class ValidationPage {
                             error ? signed_percent(*error) : ""});
     }
     page_.table(std::move(table));
+  }
+
+  void write_dispatch() {
+    if (report_.dispatch.empty()) return;
+    page_.heading("What deciding at run time gains");
+    PrintedTable table = empty_table({"scenario that is not dynamic",
+                                      "measured",
+                                      "dynamic, measured",
+                                      "predicted gain",
+                                      "measured gain",
+                                      "decidable",
+                                      "changed decisions"});
+    for (const DispatchGain& gain : report_.dispatch) {
+      const ScenarioOutcome& other = all_.scenarios[gain.other];
+      const ScenarioOutcome& dynamic = all_.scenarios[gain.dynamic];
+      table.rows.push_back({other.name,
+                            readable_us(other.measured_us),
+                            readable_us(dynamic.measured_us),
+                            three_decimals(gain.predicted_gain),
+                            three_decimals(gain.measured_gain),
+                            gain.decidable ? "yes" : "no",
+                            percent(dynamic.changed_decisions.value_or(0))});
+    }
+    page_.table(std::move(table));
+    note(
+        "Gain: makespan of the plan, or of a host that decides, over that of workers that take "
+        "tasks themselves. Changed decisions: share of tasks behind another one on their worker "
+        "than predicted.");
   }
 
   void write_library() {

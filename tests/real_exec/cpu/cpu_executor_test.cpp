@@ -185,6 +185,16 @@ TEST_CASE("synchronize returns when its stream, its event or everything is done"
   CHECK(last.blocked > Duration{0});
 }
 
+TEST_CASE("tasks that spin last as long as they were told last") {
+  const Scene scene(schedlab::testing::gradient_grid(2, 2), std::chrono::hours{1});
+  ProxyWork work(scene.graph, scene.costs, {.kernels = ProxyKernels::spin});
+  work.set_durations(IdVector<TaskId, Duration>(scene.graph.task_count(), Duration{0}));
+  CpuExecutor executor(options_for(1, HostPlacement::preloaded));
+  Execution run;
+  executor.run(scene.graph, make_policy("diagonal")->plan(scene.problem()), work, run);  // returns
+  CHECK(run.trace.tasks.size() == scene.graph.task_count());
+}
+
 TEST_CASE("a proxy of a graph spins as long as its costs say") {
   // Not the length of anything is checked, which a busy machine decides, but the ratio within one
   // run: 16 blocks on two workers, each of an eighth of the task.

@@ -4,10 +4,12 @@
 #include "sim/base/error.hpp"
 #include "workloads/models/convolution/conv_nets.hpp"
 #include "workloads/models/recurrent/models.hpp"
+#include "workloads/registry.hpp"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -169,6 +171,46 @@ TEST_CASE("a graph that nobody made for splitting can be split: GNMT") {
   };
   CHECK(updates(parts) == updates(whole));
   CHECK(count(parts, "merge") > 0);
+}
+
+TEST_CASE(
+    "every workload with a batch can be split, and keeps its products, parameters and updates") {
+  std::size_t split = 0;
+  for (const WorkloadInfo& info : workloads()) {
+    const auto has = [&](std::string_view name) {
+      return std::any_of(info.options.begin(), info.options.end(), [&](const OptionSpec& option) {
+        return option.name == name;
+      });
+    };
+    if (!has("batch") || info.name.starts_with("inception") || info.name.starts_with("resnet") ||
+        info.name.starts_with("vgg") || info.name.ends_with("pipeline")) {
+      continue;  // large, and like alexnet; pipelines have micro-batches of their own
+    }
+    CAPTURE(info.name);
+    REQUIRE(has("split"));
+    std::map<std::string, OptionValue> given{{"batch", std::int64_t{7}}};
+    for (const char* name : {"steps", "source_steps", "target_steps", "layers", "prompt"}) {
+      if (has(name)) given[name] = std::int64_t{2};
+    }
+    const TaskGraph whole = make_workload(info.name, given);
+    for (const std::int64_t slices : {2, 7}) {
+      CAPTURE(slices);
+      given["split"] = slices;
+      const TaskGraph parts = make_workload(info.name, given);
+      CHECK(flops_of(parts, TaskKind::gemm) == flops_of(whole, TaskKind::gemm));
+      CHECK(parts.task_count() > whole.task_count());
+      const auto updates = [](const TaskGraph& graph) {
+        return std::count_if(graph.tasks().begin(), graph.tasks().end(), [&](TaskId task) {
+          return graph.operation(task).task_class == TaskClass::update;
+        });
+      };
+      CHECK(updates(parts) == updates(whole));
+      CHECK((count(parts, "merge") > 0) ==
+            !info.name.starts_with("llama"));  // which learns nothing
+    }
+    ++split;
+  }
+  CHECK(split == 9);
 }
 
 TEST_CASE("more slices than samples, or graphs that change with the batch, are refused") {

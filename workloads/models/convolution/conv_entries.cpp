@@ -27,12 +27,7 @@ std::vector<OptionSpec> conv_options(ConvNetwork network) {
        .doc = "forward: a trained network; training: forward, loss, backward, updates",
        .allowed = detail::allowed(pass_names)},
       size_option("batch", d.batch, "images at once"),
-      size_option("split",
-                  d.split,
-                  "slices of the batch, each with a copy of the graph, gradients are merged; "
-                  "simulate also takes \"auto\": the number that is fastest",
-                  1,
-                  4096),
+      detail::split_option(d.split),
       size_option(
           "image", published_image(network), "rows and columns of an image", 1, largest_image),
       size_option("classes", d.classes, "outputs")};

@@ -158,7 +158,10 @@ std::optional<RecurrentSpec> recurrent_spec(std::string_view workload, const Opt
   if (workload != "lstm" && workload != "gru") return std::nullopt;
   // Nobody computes tasks that are not the generator's.
   const bool apart = options.flag("separate_gates") || options.flag("gate_products");
-  if (apart || changes_tasks(options)) return std::nullopt;
+  const auto split = options.values().find("split");
+  const bool whole =
+      split == options.values().end() || split->second == OptionValue{std::int64_t{1}};
+  if (apart || !whole || changes_tasks(options)) return std::nullopt;
   if (workload == "lstm") return spec_from(options);
   if (workload == "gru") return gru_spec_from(options);
   return std::nullopt;
