@@ -82,7 +82,7 @@ void OpenClBackend::create_stream(StreamId stream, int priority, const StreamSpe
                     stream.value()));
   }
   if (!lanes_.contains(stream)) lanes_.raw().resize(stream.value() + 1);
-  lanes_[stream] = std::make_unique<OpenClLane>(context_, priority);
+  lanes_[stream] = std::make_unique<OpenClLane>(context_, priority, stream.value());
 }
 
 void OpenClBackend::destroy_stream(StreamId stream) {

@@ -4,7 +4,9 @@
 #include "real_exec/opencl/opencl_context.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -26,11 +28,17 @@ struct OpenClTaskEvents {
 /// A command queue, with its latest command. What a task launches goes through it.
 class OpenClLane {
  public:
-  OpenClLane(std::shared_ptr<OpenClContext> context, int priority)
-      : context_(std::move(context)), queue_(context_->make_queue(priority)) {}
+  /// `stream`: the number of the plan's stream that it is.
+  OpenClLane(std::shared_ptr<OpenClContext> context,
+             int priority,
+             std::optional<std::uint32_t> stream = {})
+      : context_(std::move(context)),
+        queue_(context_->make_queue(priority, stream.value_or(0))),
+        stream_(stream) {}
 
   [[nodiscard]] OpenClContext& context() const { return *context_; }
   [[nodiscard]] cl_command_queue queue() const { return queue_.get(); }
+  [[nodiscard]] std::optional<std::uint32_t> stream() const { return stream_; }
 
   /// Launches a kernel of our program over groups * group_size work items. Arguments are values,
   /// buffers as cl_mem, and places.
@@ -90,6 +98,7 @@ class OpenClLane {
 
   std::shared_ptr<OpenClContext> context_;
   OpenClQueue queue_;
+  std::optional<std::uint32_t> stream_;
   OpenClEvent latest_;
   OpenClEvent first_;
   bool keeps_first_ = false;

@@ -29,6 +29,7 @@ constexpr std::array status_names{SCHEDLAB_STATUS(CL_DEVICE_NOT_FOUND),
                                   SCHEDLAB_STATUS(CL_PROFILING_INFO_NOT_AVAILABLE),
                                   SCHEDLAB_STATUS(CL_BUILD_PROGRAM_FAILURE),
                                   SCHEDLAB_STATUS(CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST),
+                                  SCHEDLAB_STATUS(CL_DEVICE_PARTITION_FAILED),
                                   SCHEDLAB_STATUS(CL_INVALID_VALUE),
                                   SCHEDLAB_STATUS(CL_INVALID_DEVICE),
                                   SCHEDLAB_STATUS(CL_INVALID_CONTEXT),
@@ -41,6 +42,7 @@ constexpr std::array status_names{SCHEDLAB_STATUS(CL_DEVICE_NOT_FOUND),
                                   SCHEDLAB_STATUS(CL_INVALID_EVENT),
                                   SCHEDLAB_STATUS(CL_INVALID_OPERATION),
                                   SCHEDLAB_STATUS(CL_INVALID_BUFFER_SIZE),
+                                  SCHEDLAB_STATUS(CL_INVALID_DEVICE_PARTITION_COUNT),
                                   SCHEDLAB_STATUS(CL_PLATFORM_NOT_FOUND_KHR)};
 #undef SCHEDLAB_STATUS
 
@@ -52,6 +54,8 @@ OpenClLibrary::OpenClLibrary(const std::string& file) {
   library.find(get_platform_info, "clGetPlatformInfo");
   library.find(get_device_ids, "clGetDeviceIDs");
   library.find(get_device_info, "clGetDeviceInfo");
+  library.find(create_sub_devices, "clCreateSubDevices");
+  library.find(release_device, "clReleaseDevice");
   library.find(create_context, "clCreateContext");
   library.find(release_context, "clReleaseContext");
   library.find(create_queue, "clCreateCommandQueueWithProperties");

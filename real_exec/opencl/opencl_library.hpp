@@ -25,6 +25,8 @@ struct OpenClLibrary {
   decltype(&clGetPlatformInfo) get_platform_info = nullptr;
   decltype(&clGetDeviceIDs) get_device_ids = nullptr;
   decltype(&clGetDeviceInfo) get_device_info = nullptr;
+  decltype(&clCreateSubDevices) create_sub_devices = nullptr;
+  decltype(&clReleaseDevice) release_device = nullptr;
   decltype(&clCreateContext) create_context = nullptr;
   decltype(&clReleaseContext) release_context = nullptr;
   decltype(&clCreateCommandQueueWithProperties) create_queue = nullptr;
@@ -102,6 +104,7 @@ class OpenClHandle {
 using OpenClEvent = OpenClHandle<cl_event>;
 using OpenClQueue = OpenClHandle<cl_command_queue>;
 using OpenClBuffer = OpenClHandle<cl_mem>;
+using OpenClDeviceHandle = OpenClHandle<cl_device_id>;
 using OpenClKernel = OpenClHandle<cl_kernel>;
 
 }  // namespace schedlab::detail

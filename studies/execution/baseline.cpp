@@ -85,8 +85,8 @@ class WorkloadRun {
   void prepare(std::size_t index) {
     BaselineVariant& variant = workload_.variants[index];
     try {
-      networks_[index] =
-          make_library_rnn(request_.library, workload_.spec, inputs_, variant.variant);
+      networks_[index] = make_library_rnn(
+          request_.library, workload_.spec, inputs_, variant.variant, request_.device);
       if (request_.check) check(index);
     } catch (const InfeasibleError& error) {
       variant.note = error.what();
@@ -229,7 +229,7 @@ Baselines measure_baselines(const BaselineRequest& request,
   if (request.profile) session.emplace(ProfilerOptions{}, clock);
   Baselines all;
   all.library = request.library;
-  all.description = describe(request.library);
+  all.description = describe(request.library, request.device);
   all.date = now_utc();
   all.repetitions = request.profile ? 1 : request.repetitions;
   all.warm_up = request.warm_up;

@@ -19,6 +19,7 @@ namespace schedlab {
 
 struct BaselineRequest {
   RnnLibrary library = RnnLibrary::onednn;
+  int device = 0;  ///< of clblast's, counted from 0
   std::uint32_t repetitions = 20;
   std::uint32_t warm_up = 3;  ///< rounds whose times are not kept
   std::uint64_t seed = 1;     ///< of inputs and weights
