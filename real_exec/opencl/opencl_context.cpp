@@ -67,6 +67,16 @@ Bytes bytes_of(cl_ulong count) {
   return Bytes{static_cast<std::int64_t>(count)};
 }
 
+/// Are there command buffers whose kernels wait for nothing but what they are told to?
+bool has_device_graphs(const OpenClLibrary& cl, cl_device_id device) {
+  const auto queues =
+      device_value<cl_command_queue_properties>(cl, device, CL_DEVICE_QUEUE_ON_HOST_PROPERTIES);
+  const auto buffers = device_value<cl_device_command_buffer_capabilities_khr>(
+      cl, device, CL_DEVICE_COMMAND_BUFFER_CAPABILITIES_KHR);
+  return (queues & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) != 0 &&
+         (buffers & CL_COMMAND_BUFFER_CAPABILITY_OUT_OF_ORDER_KHR) != 0;
+}
+
 OpenClDeviceFacts facts_of(const OpenClLibrary& cl, cl_platform_id platform, cl_device_id device) {
   // Words between single blanks.
   const std::string extensions = ' ' + device_text(cl, device, CL_DEVICE_EXTENSIONS) + ' ';
@@ -85,7 +95,7 @@ OpenClDeviceFacts facts_of(const OpenClLibrary& cl, cl_platform_id platform, cl_
       .memory = bytes_of(device_value<cl_ulong>(cl, device, CL_DEVICE_GLOBAL_MEM_SIZE)),
       .max_allocation = bytes_of(device_value<cl_ulong>(cl, device, CL_DEVICE_MAX_MEM_ALLOC_SIZE)),
       .priorities = has("cl_khr_priority_hints"),
-      .device_graphs = has("cl_khr_command_buffer"),
+      .device_graphs = has("cl_khr_command_buffer") && has_device_graphs(cl, device),
       .fp64 = device_value<cl_device_fp_config>(cl, device, CL_DEVICE_DOUBLE_FP_CONFIG) != 0,
       .available = device_value<cl_bool>(cl, device, CL_DEVICE_AVAILABLE) == CL_TRUE};
 }
@@ -239,6 +249,15 @@ OpenClQueue OpenClContext::make_queue(int priority, std::uint32_t stream) const 
   return {made, cl.release_queue};
 }
 
+OpenClQueue OpenClContext::make_queue_without_order() const {
+  const std::array<cl_queue_properties, 3> wanted{
+      CL_QUEUE_PROPERTIES, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, 0};
+  cl_int status = CL_SUCCESS;
+  cl_command_queue made = cl.create_queue(context.get(), device, wanted.data(), &status);
+  check_opencl(status, "clCreateCommandQueueWithProperties");
+  return {made, cl.release_queue};
+}
+
 std::shared_ptr<OpenClContext> make_opencl_context(const OpenClExecutorOptions& options) {
   auto made = std::make_shared<OpenClContext>(options.library);
   const std::vector<FoundDevice> found = found_devices(made->cl);
@@ -259,6 +278,9 @@ std::shared_ptr<OpenClContext> make_opencl_context(const OpenClExecutorOptions& 
   made->group_size =
       std::min(usual_group,
                device_value<std::size_t>(made->cl, made->device, CL_DEVICE_MAX_WORK_GROUP_SIZE));
+  if (made->facts.device_graphs && options.group_units == 0) {
+    made->command_buffers.emplace(made->cl, chosen.platform);
+  }
   made->groups = split(*made, options.group_units);
   const std::vector<cl_device_id> targets = made->targets();
   cl_int status = CL_SUCCESS;

@@ -32,8 +32,9 @@ struct OpenClContext {
   std::vector<OpenClDeviceHandle> groups;
   OpenClHandle<cl_context> context;
   OpenClHandle<cl_program> program;
-  std::map<std::string, OpenClKernel> kernels;  ///< made when they are first launched
-  std::optional<ClBlastLibrary> blas;           ///< loaded for the first product
+  std::map<std::string, OpenClKernel> kernels;          ///< made when they are first launched
+  std::optional<OpenClCommandBuffers> command_buffers;  ///< of a device that is not split
+  std::optional<ClBlastLibrary> blas;                   ///< loaded for the first product
   /// Of all networks, which hand values on to each other; arrays may go later than this.
   std::shared_ptr<OpenClArrays> arrays = std::make_shared<OpenClArrays>();
   std::size_t group_size = 1;  ///< work items of a group, of kernels over arrays
@@ -48,8 +49,14 @@ struct OpenClContext {
   /// In order, with times of its commands; `priority` is of properties. On a split device streams
   /// take the groups in turn. Throws DeviceError.
   [[nodiscard]] OpenClQueue make_queue(int priority, std::uint32_t stream = 0) const;
+  /// For command buffers.
+  [[nodiscard]] OpenClQueue make_queue_without_order() const;
   /// What kernels are compiled for: the device, or its groups.
   [[nodiscard]] std::vector<cl_device_id> targets() const;
+  /// Compute units that a kernel has.
+  [[nodiscard]] std::uint32_t kernel_units() const {
+    return groups.empty() ? facts.units : facts.units / static_cast<std::uint32_t>(groups.size());
+  }
   [[nodiscard]] OpenClEvent own(cl_event event) const { return {event, cl.release_event}; }
 };
 

@@ -27,7 +27,7 @@ struct OpenClDeviceFacts {
   Bytes memory{};                ///< of the device
   Bytes max_allocation{};        ///< of one buffer
   bool priorities = false;       ///< cl_khr_priority_hints
-  bool device_graphs = false;    ///< cl_khr_command_buffer
+  bool device_graphs = false;    ///< cl_khr_command_buffer, out of order; no products
   bool fp64 = false;
   bool available = false;
 };

@@ -10,6 +10,7 @@
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace schedlab::detail {
 
@@ -25,6 +26,13 @@ struct OpenClTaskEvents {
   OpenClEvent last;
 };
 
+/// Kernels of a task on their way into a command buffer.
+struct OpenClRecording {
+  cl_command_buffer_khr buffer = nullptr;
+  std::vector<cl_sync_point_khr> needs;  ///< of the next kernel; after it, it alone
+  std::size_t kernels = 0;               ///< so far
+};
+
 /// A command queue, with its latest command. What a task launches goes through it.
 class OpenClLane {
  public:
@@ -37,7 +45,10 @@ class OpenClLane {
         stream_(stream) {}
 
   [[nodiscard]] OpenClContext& context() const { return *context_; }
-  [[nodiscard]] cl_command_queue queue() const { return queue_.get(); }
+  /// For commands of others. Throws InfeasibleError while kernels are recorded.
+  [[nodiscard]] cl_command_queue queue() const;
+  /// Kernels go there and not into the queue; nullptr: no longer.
+  void record_into(OpenClRecording* recording) { recording_ = recording; }
   [[nodiscard]] std::optional<std::uint32_t> stream() const { return stream_; }
 
   /// Launches a kernel of our program over groups * group_size work items. Arguments are values,
@@ -94,6 +105,7 @@ class OpenClLane {
                const std::string& name,
                std::size_t groups,
                std::size_t group_size);
+  void record(cl_kernel kernel, const std::string& name, std::size_t items, std::size_t group_size);
   [[nodiscard]] OpenClEvent another(const OpenClEvent& event) const;
 
   std::shared_ptr<OpenClContext> context_;
@@ -102,6 +114,7 @@ class OpenClLane {
   OpenClEvent latest_;
   OpenClEvent first_;
   bool keeps_first_ = false;
+  OpenClRecording* recording_ = nullptr;
 };
 
 /// Throws DeviceError if the command failed; has it ended?

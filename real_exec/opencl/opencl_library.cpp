@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <type_traits>
 
 namespace schedlab::detail {
 namespace {
@@ -52,6 +53,7 @@ OpenClLibrary::OpenClLibrary(const std::string& file) {
   const LoadedLibrary library("OpenCL", {file});
   library.find(get_platform_ids, "clGetPlatformIDs");
   library.find(get_platform_info, "clGetPlatformInfo");
+  library.find(get_extension, "clGetExtensionFunctionAddressForPlatform");
   library.find(get_device_ids, "clGetDeviceIDs");
   library.find(get_device_info, "clGetDeviceInfo");
   library.find(create_sub_devices, "clCreateSubDevices");
@@ -83,6 +85,22 @@ OpenClLibrary::OpenClLibrary(const std::string& file) {
   library.find(release_event, "clReleaseEvent");
   library.find(flush, "clFlush");
   library.find(finish, "clFinish");
+}
+
+OpenClCommandBuffers::OpenClCommandBuffers(const OpenClLibrary& cl, cl_platform_id platform) {
+  const auto find = [&](auto& function, const char* name) {
+    // OpenCL's own way from an address to a function.
+    using Function = std::remove_reference_t<decltype(function)>;
+    function = reinterpret_cast<Function>(cl.get_extension(platform, name));  // NOLINT(*-cast)
+    if (function == nullptr) {
+      throw DeviceError(fmt::format("the driver names cl_khr_command_buffer and has no {}", name));
+    }
+  };
+  find(create, "clCreateCommandBufferKHR");
+  find(finalize, "clFinalizeCommandBufferKHR");
+  find(release, "clReleaseCommandBufferKHR");
+  find(enqueue, "clEnqueueCommandBufferKHR");
+  find(kernel, "clCommandNDRangeKernelKHR");
 }
 
 ClBlastLibrary::ClBlastLibrary() {
