@@ -184,7 +184,7 @@ DeviceProperties properties_of(const OpenClDeviceFacts& facts) {
 }
 
 /// Throws DeviceError if the device cannot be split so.
-std::vector<OpenClDeviceHandle> split(const OpenClContext& made, std::uint32_t group_units) {
+std::vector<OpenClDeviceHandle> split_device(const OpenClContext& made, std::uint32_t group_units) {
   if (group_units == 0) return {};
   const std::array<cl_device_partition_property, 3> equal{
       CL_DEVICE_PARTITION_EQUALLY, static_cast<cl_device_partition_property>(group_units), 0};
@@ -281,7 +281,7 @@ std::shared_ptr<OpenClContext> make_opencl_context(const OpenClExecutorOptions& 
   if (made->facts.device_graphs && options.group_units == 0) {
     made->command_buffers.emplace(made->cl, chosen.platform);
   }
-  made->groups = split(*made, options.group_units);
+  made->groups = split_device(*made, options.group_units);
   const std::vector<cl_device_id> targets = made->targets();
   cl_int status = CL_SUCCESS;
   cl_context context = made->cl.create_context(
