@@ -44,6 +44,8 @@ struct DeviceFacts {
   std::string kind = "cuda";  ///< as --device names it
   /// Kernels can be timed in device graphs. Else each is timed by events, on one stream.
   bool device_graphs = true;
+  /// A kernel runs on one unit, however large it is: units are groups of a split device.
+  bool unit_kernels = false;
   std::vector<DataType> types{};  ///< of products that it computes; empty: all
 
   [[nodiscard]] bool computes(DataType type) const {

@@ -44,6 +44,9 @@ std::string in_words(std::string_view name) {
   return words;
 }
 
+// No kernel has a second block.
+constexpr CutRule uncut{.flops_per_block = 1e18, .bytes_per_block = 1e18};
+
 // A kernel shorter than the scatter of the gap still takes some time.
 constexpr double shortest_us = 0.01;
 
@@ -133,7 +136,7 @@ KernelProfile profile_of(DeviceBench& bench,
   profile.cpu = facts.name;
   profile.compiler = facts.software;
   profile.units = std::max(1U, facts.units);
-  profile.cut = assumed_cut;
+  profile.cut = facts.unit_kernels ? uncut : assumed_cut;
   profile.how = fmt::format(
       "schedlab calibrate --device {}{}: equal kernels in a row, {}; with their operands in the "
       "last-level cache and from memory; how kernels are cut is assumed",
@@ -161,7 +164,6 @@ KernelProfile profile_of(DeviceBench& bench,
   }
   profile.noise = median(std::move(spreads));
   for (const TaskKind kind : {TaskKind::pointwise, TaskKind::reduction}) {
-    if (!facts.device_graphs) break;  // between single launches the host would decide
     profile.co_run.push_back(measure_kernel_co_run(
         bench, quick ? quick_effort : full_effort, kind, node_gap_us, profile.cut, profile.units));
   }
@@ -231,6 +233,40 @@ std::vector<MeasuredKernel> profiled_kernels(const Device& device, bool quick) {
   return kernels;
 }
 
+namespace {
+
+/// Kernels in a row in each of several streams, launched in turn and timed.
+DeviceProbe timed_streams(std::size_t streams, std::size_t count, const Kernel& kernel) {
+  ProbeMaker made{fmt::format("{} streams of {} kernels", streams, count)};
+  std::vector<StreamId> all;
+  for (std::size_t i = 0; i < streams; ++i) all.push_back(made.stream());
+  for (std::size_t i = 0; i < count; ++i) {
+    for (const StreamId stream : all) made.launch(stream, made.kernel(kernel));
+  }
+  return std::move(made).with_task_times();
+}
+
+/// Of a kernel beside as many as the units run, by the device's own clock, over one alone.
+double co_run_by_events(DeviceBench& bench,
+                        const ProbeEffort& effort,
+                        Kernel kernel,
+                        std::uint32_t chains,
+                        std::uint32_t units) {
+  constexpr std::size_t count = 50;
+  kernel.grid.blocks = std::max(1U, units / chains);
+  const auto typical = [&](std::size_t streams) {
+    const DeviceProbe probe = timed_streams(streams, count, kernel);
+    return median(read_runs(bench, probe, effort, [](const ProbeRun& run) {
+      std::vector<double> each;
+      for (const TaskSpan& span : run.trace.tasks) each.push_back(to_us(span.ended - span.started));
+      return median(std::move(each));
+    }));
+  };
+  return typical(chains) / std::max(typical(1), shortest_us);
+}
+
+}  // namespace
+
 CoRunSlowDown measure_kernel_co_run(DeviceBench& bench,
                                     const ProbeEffort& effort,
                                     TaskKind kind,
@@ -248,6 +284,10 @@ CoRunSlowDown measure_kernel_co_run(DeviceBench& bench,
                       .flops = Flops{static_cast<double>(bytes) / 4},
                       .bytes_read = Bytes{bytes},
                       .bytes_written = Bytes{bytes}};
+  if (!bench.facts().device_graphs) {  // between single launches the host would decide
+    return {.kind = kind,
+            .factor = std::max(1.0, co_run_by_events(bench, effort, kernel, chains, units))};
+  }
   const auto per_kernel = [&](std::size_t side_by_side) {
     const std::vector<double> each = slopes(
         read_runs(bench, graph_chains(side_by_side, few, kernel), effort, after_graph_launch_us),

@@ -77,15 +77,22 @@ MachineSpec believed(MachineSpec machine, const OpenClDeviceFacts& device) {
   return read_machine(write_machine(machine), file);
 }
 
+OpenClDeviceFacts in_groups(OpenClDeviceFacts device, std::uint32_t group_units) {
+  if (group_units > 0) device.units /= group_units;
+  return device;
+}
+
 }  // namespace
 
 OpenClBench::OpenClBench(const OpenClExecutorOptions& options, const std::string& base)
     : executor_(options),
-      base_(believed(base_machine(executor_.properties().name, base), executor_.facts())),
+      facts_(in_groups(executor_.facts(), options.group_units)),
+      split_(options.group_units > 0),
+      base_(believed(base_machine(executor_.properties().name, base), facts_)),
       platform_(with_spinning_units(base_.platform)) {}
 
 DeviceFacts OpenClBench::facts() const {
-  const OpenClDeviceFacts& device = executor_.facts();
+  const OpenClDeviceFacts& device = facts_;
   constexpr std::size_t day = 10;  // characters of 2026-11-21
   return {
       .name = device.name,
@@ -94,7 +101,8 @@ DeviceFacts OpenClBench::facts() const {
       .units = device.units,
       .priority_levels = device.priorities ? 3U : 1U,
       .kind = "opencl",
-      .device_graphs = false,
+      .device_graphs = false,  // none with products
+      .unit_kernels = split_,
       .types = {DataType::fp32}};
 }
 

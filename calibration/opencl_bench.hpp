@@ -15,7 +15,7 @@ namespace schedlab {
 class OpenClBench final : public DeviceBench {
  public:
   /// `base`: the machine that the device is believed to be; empty: the one in the device's name.
-  /// If it has one class of units, it gets the device's number of compute units.
+  /// If it has one class of units, it gets the device's number of compute units, or of groups.
   /// Throws DeviceError if there is no device, InputError for an unknown machine, or if the
   /// device's name has none in it.
   OpenClBench(const OpenClExecutorOptions& options, const std::string& base);
@@ -27,6 +27,8 @@ class OpenClBench final : public DeviceBench {
 
  private:
   OpenClExecutor executor_;
+  OpenClDeviceFacts facts_;  // of a split device, with its groups as units
+  bool split_;
   MachineSpec base_;
   Platform platform_;  // of base_, where kernels that spin have units
 };

@@ -19,13 +19,18 @@ Kernel copy_of(TaskKind direction, std::int64_t bytes) {
   return copy_kernel(direction, bytes, DataType::fp32);
 }
 
-/// What one more kernel in a row of them takes, microseconds: in a device graph, as the host takes
-/// longer to launch a small copy than the device to make it.
+/// What one more kernel in a row of them takes, microseconds: in a device graph where there are
+/// any, as the host takes longer to launch a small copy than the device to make it.
 std::vector<double> in_a_row_us(DeviceBench& bench,
                                 const ProbeEffort& effort,
                                 const Kernel& kernel,
                                 std::size_t few,
                                 std::size_t many) {
+  if (!bench.facts().device_graphs) {
+    return slopes(makespans_us(bench, stream_chain(few, kernel), effort),
+                  makespans_us(bench, stream_chain(many, kernel), effort),
+                  many - few);
+  }
   return slopes(read_runs(bench, graph_chain(few, kernel), effort, after_graph_launch_us),
                 read_runs(bench, graph_chain(many, kernel), effort, after_graph_launch_us),
                 many - few);
@@ -100,7 +105,9 @@ RuleReading co_run(DeviceBench& bench,
 }  // namespace
 
 std::vector<RuleReading> measure_copies(DeviceBench& bench, const ProbeEffort& effort) {
-  const double gap = median(measure_device_graph(bench, effort).front().values);
+  const bool graphs = bench.facts().device_graphs;
+  const auto idle = graphs ? &measure_device_graph : &measure_stream_gap;
+  const double gap = median(idle(bench, effort).front().values);
   std::vector<RuleReading> readings;
   for (const TaskKind direction : {TaskKind::copy_host_to_device, TaskKind::copy_device_to_host}) {
     const bool to_device = direction == TaskKind::copy_host_to_device;
@@ -128,7 +135,8 @@ std::vector<RuleReading> measure_copies(DeviceBench& bench, const ProbeEffort& e
          .unit = "us",
          .pointer = to_device ? "/device/copy_latency_us" : "",
          .values = std::move(small),
-         .note = "of small copies in a row in a device graph, less the gap of a node"});
+         .note = fmt::format("of small copies in a row in a {}, less the gap between two",
+                             graphs ? "device graph" : "stream")});
   }
   readings.push_back(overlap(bench,
                              effort,

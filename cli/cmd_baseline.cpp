@@ -19,9 +19,13 @@ CLI::App* add_to(CLI::App& app, BaselineOptions& options) {
       ->required();
   verb->add_option("-o,--out", options.out, "Folder to write")->required();
   const auto& names = enum_names<RnnLibrary>();
-  verb->add_option("--library", options.library, fmt::format("{}", fmt::join(names, " or ")))
-      ->check(CLI::IsMember(std::set<std::string>(names.begin(), names.end())))
-      ->required();
+  auto* library =
+      verb->add_option("--library", options.library, fmt::format("{}", fmt::join(names, " or ")))
+          ->check(CLI::IsMember(std::set<std::string>(names.begin(), names.end())));
+  verb->add_option("--device",
+                   options.device,
+                   "In place of --library: that of cpu, cuda, opencl or opencl:N")
+      ->excludes(library);
   verb->add_option("--repetitions", options.repetitions, "Timed runs of each variant")
       ->check(CLI::Range(1, 100'000))
       ->capture_default_str();

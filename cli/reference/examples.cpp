@@ -44,6 +44,8 @@ constexpr std::array examples{
     Example{"baseline",
             "schedlab baseline experiments/validate_quick.json --library onednn --out "
             "out/baseline"},
+    Example{"baseline",
+            "schedlab baseline experiments/cpu_backward.json --device opencl --out out/baseline"},
     Example{"buckets", "schedlab buckets experiments/buckets.json --out out/buckets"},
     Example{"partition", "schedlab partition experiments/partition.json --out out/partition"},
     Example{"partition", "schedlab partition experiments/partition.json --out out/partition"},

@@ -6,6 +6,7 @@
 #include "real_exec/cuda/cuda_work.hpp"
 #include "real_exec/executor/launched_memory.hpp"
 #include "real_exec/recurrent/recurrent_checks.hpp"
+#include "real_exec/recurrent/recurrent_inputs.hpp"
 #include "real_exec/recurrent/step_tensors.hpp"
 #include "real_exec/recurrent_device/recurrent_launches.hpp"
 #include "sim/base/error.hpp"
@@ -76,8 +77,11 @@ class CudaRecurrentWork::Implementation {
                  bool by_tensor)
       : context(std::move(made_context)),
         binding(spec, graph),
-        launches(
-            std::make_shared<detail::CudaRecurrentDevice>(), spec, seed, precision, by_tensor) {
+        launches(std::make_shared<detail::CudaRecurrentDevice>(),
+                 spec,
+                 draw_recurrent_inputs(spec, seed),
+                 precision,
+                 by_tensor) {
     if (by_tensor) {
       map.emplace(graph, launches.step_arrays());
       memory.emplace(graph,

@@ -44,13 +44,9 @@ void OpenClBackend::begin_run(const RunRequest& request) {
   timed_.reserve(request.timing == TaskTiming::events ? request.graph.task_count() : 0);
 }
 
-std::vector<LoadedNode> OpenClBackend::load_graph(const GraphRow& /*row*/,
-                                                  LaunchObserver* /*observer*/) {
-  throw InfeasibleError(
-      fmt::format("plans with device graphs do not run on OpenCL devices ({} {} command buffers); "
-                  "launch eagerly: \"launch\": \"eager\"",
-                  context_->facts.name,
-                  context_->facts.device_graphs ? "has" : "has no"));
+std::vector<LoadedNode> OpenClBackend::load_graph(const GraphRow& row, LaunchObserver* observer) {
+  if (!graphs_) graphs_.emplace(context_);
+  return graphs_->load(row, request_->graph, *work_, observer);
 }
 
 /// Where a marker on the idle device lies between two readings of the host's clock; of several
@@ -82,7 +78,7 @@ void OpenClBackend::create_stream(StreamId stream, int priority, const StreamSpe
                     stream.value()));
   }
   if (!lanes_.contains(stream)) lanes_.raw().resize(stream.value() + 1);
-  lanes_[stream] = std::make_unique<OpenClLane>(context_, priority);
+  lanes_[stream] = std::make_unique<OpenClLane>(context_, priority, stream.value());
 }
 
 void OpenClBackend::destroy_stream(StreamId stream) {
@@ -129,10 +125,8 @@ void OpenClBackend::synchronize() {
   for (const auto& lane : ended_) lane->finish();
 }
 
-void OpenClBackend::launch_graph(StreamId /*stream*/,
-                                 std::uint32_t /*graph*/,
-                                 std::uint32_t /*row*/) {
-  SCHEDLAB_EXPECTS(false, "a device graph on a device that loads none");
+void OpenClBackend::launch_graph(StreamId stream, std::uint32_t graph, std::uint32_t row) {
+  graphs_->launch(lane_of(stream), graph, row);
 }
 
 void OpenClBackend::end_run() {
@@ -140,6 +134,7 @@ void OpenClBackend::end_run() {
     if (lane != nullptr) static_cast<void>(context_->cl.finish(lane->queue()));
   }
   for (const auto& lane : ended_) static_cast<void>(context_->cl.finish(lane->queue()));
+  graphs_.reset();
   lanes_.clear();
   ended_.clear();
   events_.clear();

@@ -4,6 +4,7 @@
 #include "profiler/cpu_clock.hpp"
 #include "real_exec/executor/device_backend.hpp"
 #include "real_exec/opencl/opencl_context.hpp"
+#include "real_exec/opencl/opencl_graphs.hpp"
 #include "real_exec/opencl/opencl_lane.hpp"
 #include "real_exec/opencl/opencl_work.hpp"
 
@@ -26,7 +27,7 @@ class OpenClBackend final : public DeviceBackend {
 
   [[nodiscard]] const DeviceProperties& properties() const override { return context_->properties; }
   void begin_run(const RunRequest& request) override;
-  /// Throws InfeasibleError.
+  /// Nodes have no times of their own. Throws InfeasibleError as OpenClGraphs.
   std::vector<LoadedNode> load_graph(const GraphRow& row, LaunchObserver* observer) override;
   [[nodiscard]] CpuClock start_clock() override;
   void create_stream(StreamId stream, int priority, const StreamSpec& spec) override;
@@ -56,6 +57,7 @@ class OpenClBackend final : public DeviceBackend {
   IdVector<StreamId, std::unique_ptr<OpenClLane>> lanes_;
   std::vector<std::unique_ptr<OpenClLane>> ended_;  // destroyed by the plan, perhaps not empty yet
   IdVector<EventId, OpenClEvent> events_;           // empty: not recorded, which is complete
+  std::optional<OpenClGraphs> graphs_;
   std::vector<std::pair<TaskId, OpenClTaskEvents>> timed_;
   CpuClock clock_;
   std::uint64_t origin_ns_ = 0;  // a moment of the device ...

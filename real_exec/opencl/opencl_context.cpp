@@ -67,6 +67,16 @@ Bytes bytes_of(cl_ulong count) {
   return Bytes{static_cast<std::int64_t>(count)};
 }
 
+/// Are there command buffers whose kernels wait for nothing but what they are told to?
+bool has_device_graphs(const OpenClLibrary& cl, cl_device_id device) {
+  const auto queues =
+      device_value<cl_command_queue_properties>(cl, device, CL_DEVICE_QUEUE_ON_HOST_PROPERTIES);
+  const auto buffers = device_value<cl_device_command_buffer_capabilities_khr>(
+      cl, device, CL_DEVICE_COMMAND_BUFFER_CAPABILITIES_KHR);
+  return (queues & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) != 0 &&
+         (buffers & CL_COMMAND_BUFFER_CAPABILITY_OUT_OF_ORDER_KHR) != 0;
+}
+
 OpenClDeviceFacts facts_of(const OpenClLibrary& cl, cl_platform_id platform, cl_device_id device) {
   // Words between single blanks.
   const std::string extensions = ' ' + device_text(cl, device, CL_DEVICE_EXTENSIONS) + ' ';
@@ -81,11 +91,12 @@ OpenClDeviceFacts facts_of(const OpenClLibrary& cl, cl_platform_id platform, cl_
       .driver = device_text(cl, device, CL_DRIVER_VERSION),
       .kind = kind_of(device_value<cl_device_type>(cl, device, CL_DEVICE_TYPE)),
       .units = device_value<cl_uint>(cl, device, CL_DEVICE_MAX_COMPUTE_UNITS),
+      .max_groups = device_value<cl_uint>(cl, device, CL_DEVICE_PARTITION_MAX_SUB_DEVICES),
       .memory = bytes_of(device_value<cl_ulong>(cl, device, CL_DEVICE_GLOBAL_MEM_SIZE)),
       .max_allocation = bytes_of(device_value<cl_ulong>(cl, device, CL_DEVICE_MAX_MEM_ALLOC_SIZE)),
       .cache = bytes_of(device_value<cl_ulong>(cl, device, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE)),
       .priorities = has("cl_khr_priority_hints"),
-      .device_graphs = has("cl_khr_command_buffer"),
+      .device_graphs = has("cl_khr_command_buffer") && has_device_graphs(cl, device),
       .fp64 = device_value<cl_device_fp_config>(cl, device, CL_DEVICE_DOUBLE_FP_CONFIG) != 0,
       .available = device_value<cl_bool>(cl, device, CL_DEVICE_AVAILABLE) == CL_TRUE};
 }
@@ -146,11 +157,14 @@ OpenClHandle<cl_program> compiled(const OpenClContext& made) {
       made.context.get(), static_cast<cl_uint>(sources.size()), sources.data(), nullptr, &status);
   check_opencl(status, "clCreateProgramWithSource");
   OpenClHandle<cl_program> owned(program, made.cl.release_program);
-  status = made.cl.build_program(program, 1, &made.device, "", nullptr, nullptr);
+  const std::vector<cl_device_id> targets = made.targets();
+  status = made.cl.build_program(
+      program, static_cast<cl_uint>(targets.size()), targets.data(), "", nullptr, nullptr);
   if (status == CL_SUCCESS) return owned;
   const std::string log = text_of(
       [&](std::size_t size, void* to, std::size_t* got) {
-        return made.cl.get_build_info(program, made.device, CL_PROGRAM_BUILD_LOG, size, to, got);
+        return made.cl.get_build_info(
+            program, targets.front(), CL_PROGRAM_BUILD_LOG, size, to, got);
       },
       "clGetProgramBuildInfo");
   throw DeviceError(fmt::format("the driver of {} does not compile the kernels: {}\n{}",
@@ -170,7 +184,34 @@ DeviceProperties properties_of(const OpenClDeviceFacts& facts) {
   return properties;
 }
 
+/// Throws DeviceError if the device cannot be split so.
+std::vector<OpenClDeviceHandle> split_device(const OpenClContext& made, std::uint32_t group_units) {
+  if (group_units == 0) return {};
+  const std::array<cl_device_partition_property, 3> equal{
+      CL_DEVICE_PARTITION_EQUALLY, static_cast<cl_device_partition_property>(group_units), 0};
+  std::vector<cl_device_id> parts(std::max(1U, made.facts.units / group_units));
+  const cl_int status = made.cl.create_sub_devices(
+      made.device, equal.data(), static_cast<cl_uint>(parts.size()), parts.data(), nullptr);
+  if (status != CL_SUCCESS) {
+    throw DeviceError(fmt::format("{} with {} compute units is not split into groups of {}: {}",
+                                  made.facts.name,
+                                  made.facts.units,
+                                  group_units,
+                                  opencl_status_text(status)));
+  }
+  std::vector<OpenClDeviceHandle> groups;
+  for (cl_device_id part : parts) groups.emplace_back(part, made.cl.release_device);
+  return groups;
+}
+
 }  // namespace
+
+std::vector<cl_device_id> OpenClContext::targets() const {
+  if (groups.empty()) return {device};
+  std::vector<cl_device_id> all;
+  for (const OpenClDeviceHandle& group : groups) all.push_back(group.get());
+  return all;
+}
 
 cl_kernel OpenClContext::kernel(const std::string& name) {
   const auto known = kernels.find(name);
@@ -194,7 +235,7 @@ OpenClBuffer OpenClContext::make_buffer(std::size_t bytes) const {
   return {made, cl.release_buffer};
 }
 
-OpenClQueue OpenClContext::make_queue(int priority) const {
+OpenClQueue OpenClContext::make_queue(int priority, std::uint32_t stream) const {
   std::vector<cl_queue_properties> wanted{CL_QUEUE_PROPERTIES, CL_QUEUE_PROFILING_ENABLE};
   if (facts.priorities) {
     constexpr std::array by_urgency{queue_priority_low, queue_priority_medium, queue_priority_high};
@@ -202,6 +243,16 @@ OpenClQueue OpenClContext::make_queue(int priority) const {
     wanted.push_back(by_urgency.at(static_cast<std::size_t>(properties.least_priority - priority)));
   }
   wanted.push_back(0);
+  cl_int status = CL_SUCCESS;
+  cl_device_id target = groups.empty() ? device : groups[stream % groups.size()].get();
+  cl_command_queue made = cl.create_queue(context.get(), target, wanted.data(), &status);
+  check_opencl(status, "clCreateCommandQueueWithProperties");
+  return {made, cl.release_queue};
+}
+
+OpenClQueue OpenClContext::make_queue_without_order() const {
+  const std::array<cl_queue_properties, 3> wanted{
+      CL_QUEUE_PROPERTIES, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, 0};
   cl_int status = CL_SUCCESS;
   cl_command_queue made = cl.create_queue(context.get(), device, wanted.data(), &status);
   check_opencl(status, "clCreateCommandQueueWithProperties");
@@ -228,9 +279,14 @@ std::shared_ptr<OpenClContext> make_opencl_context(const OpenClExecutorOptions& 
   made->group_size =
       std::min(usual_group,
                device_value<std::size_t>(made->cl, made->device, CL_DEVICE_MAX_WORK_GROUP_SIZE));
+  if (made->facts.device_graphs && options.group_units == 0) {
+    made->command_buffers.emplace(made->cl, chosen.platform);
+  }
+  made->groups = split_device(*made, options.group_units);
+  const std::vector<cl_device_id> targets = made->targets();
   cl_int status = CL_SUCCESS;
-  cl_context context =
-      made->cl.create_context(nullptr, 1, &made->device, nullptr, nullptr, &status);
+  cl_context context = made->cl.create_context(
+      nullptr, static_cast<cl_uint>(targets.size()), targets.data(), nullptr, nullptr, &status);
   check_opencl(status, "clCreateContext");
   made->context = {context, made->cl.release_context};
   made->program = compiled(*made);

@@ -21,13 +21,14 @@ struct OpenClDeviceFacts {
   std::string name;
   std::string platform;  ///< and its version
   std::string driver;
-  std::string kind;            ///< "cpu", "gpu", "accelerator" or "other"
-  std::uint32_t units = 0;     ///< compute units
-  Bytes memory{};              ///< of the device
-  Bytes max_allocation{};      ///< of one buffer
-  Bytes cache{};               ///< of global memory; 0: none, or the driver does not say
-  bool priorities = false;     ///< cl_khr_priority_hints
-  bool device_graphs = false;  ///< cl_khr_command_buffer; plans do not use it yet
+  std::string kind;              ///< "cpu", "gpu", "accelerator" or "other"
+  std::uint32_t units = 0;       ///< compute units
+  std::uint32_t max_groups = 0;  ///< sub-devices that it can be split into; 0 or 1: it cannot
+  Bytes memory{};                ///< of the device
+  Bytes max_allocation{};        ///< of one buffer
+  Bytes cache{};                 ///< of global memory; 0: none, or the driver does not say
+  bool priorities = false;       ///< cl_khr_priority_hints
+  bool device_graphs = false;    ///< cl_khr_command_buffer, out of order; no products
   bool fp64 = false;
   bool available = false;
 };
@@ -42,7 +43,10 @@ struct OpenClDevices {
 [[nodiscard]] OpenClDevices opencl_devices(const std::string& library = "libOpenCL.so.1");
 
 struct OpenClExecutorOptions {
-  int device = 0;                          ///< as opencl_devices() numbers them
+  int device = 0;  ///< as opencl_devices() numbers them
+  /// Splits the device into sub-devices of so many compute units, core groups, over which streams
+  /// are spread in turn: a kernel runs on one group. 0: not split.
+  std::uint32_t group_units = 0;
   std::string library = "libOpenCL.so.1";  ///< the loader of drivers, for dlopen
   DeviceExecutorOptions run{};
 };
@@ -52,8 +56,8 @@ struct OpenClExecutorOptions {
 /// thread.
 class OpenClExecutor final : public PlanExecutor {
  public:
-  /// Throws DeviceError if there is no such device, or if its driver cannot make a context or
-  /// compile the kernels.
+  /// Throws DeviceError if there is no such device, or if its driver cannot split it, make a
+  /// context or compile the kernels.
   explicit OpenClExecutor(const OpenClExecutorOptions& options = {});
   OpenClExecutor(const OpenClExecutor&) = delete;
   OpenClExecutor& operator=(const OpenClExecutor&) = delete;

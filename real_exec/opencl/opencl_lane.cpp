@@ -30,14 +30,47 @@ void OpenClLane::enqueued(cl_event event) {
   if (keeps_first_ && !first_) first_ = another(latest_);
 }
 
+cl_command_queue OpenClLane::queue() const {
+  if (recording_ != nullptr) {
+    throw InfeasibleError(
+        "products by CLBlast and copies cannot be recorded into a command buffer; launch eagerly: "
+        "\"launch\": \"eager\"");
+  }
+  return queue_.get();
+}
+
+void OpenClLane::record(cl_kernel kernel,
+                        const std::string& name,
+                        std::size_t items,
+                        std::size_t group_size) {
+  const auto& needs = recording_->needs;
+  cl_sync_point_khr point = 0;
+  check_opencl(context_->command_buffers->kernel(recording_->buffer,
+                                                 nullptr,
+                                                 nullptr,
+                                                 kernel,
+                                                 1,
+                                                 nullptr,
+                                                 &items,
+                                                 &group_size,
+                                                 static_cast<cl_uint>(needs.size()),
+                                                 needs.empty() ? nullptr : needs.data(),
+                                                 &point,
+                                                 nullptr),
+               fmt::format("clCommandNDRangeKernelKHR({})", name));
+  recording_->needs = {point};
+  ++recording_->kernels;
+}
+
 void OpenClLane::enqueue(cl_kernel kernel,
                          const std::string& name,
                          std::size_t groups,
                          std::size_t group_size) {
   const std::size_t items = groups * group_size;
+  if (recording_ != nullptr) return record(kernel, name, items, group_size);
   cl_event event = nullptr;
   check_opencl(context_->cl.enqueue_kernel(
-                   queue(), kernel, 1, nullptr, &items, &group_size, 0, nullptr, &event),
+                   queue_.get(), kernel, 1, nullptr, &items, &group_size, 0, nullptr, &event),
                fmt::format("clEnqueueNDRangeKernel({})", name));
   enqueued(event);
 }

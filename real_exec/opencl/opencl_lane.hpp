@@ -4,10 +4,13 @@
 #include "real_exec/opencl/opencl_context.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace schedlab::detail {
 
@@ -23,14 +26,30 @@ struct OpenClTaskEvents {
   OpenClEvent last;
 };
 
+/// Kernels of a task on their way into a command buffer.
+struct OpenClRecording {
+  cl_command_buffer_khr buffer = nullptr;
+  std::vector<cl_sync_point_khr> needs;  ///< of the next kernel; after it, it alone
+  std::size_t kernels = 0;               ///< so far
+};
+
 /// A command queue, with its latest command. What a task launches goes through it.
 class OpenClLane {
  public:
-  OpenClLane(std::shared_ptr<OpenClContext> context, int priority)
-      : context_(std::move(context)), queue_(context_->make_queue(priority)) {}
+  /// `stream`: the number of the plan's stream that it is.
+  OpenClLane(std::shared_ptr<OpenClContext> context,
+             int priority,
+             std::optional<std::uint32_t> stream = {})
+      : context_(std::move(context)),
+        queue_(context_->make_queue(priority, stream.value_or(0))),
+        stream_(stream) {}
 
   [[nodiscard]] OpenClContext& context() const { return *context_; }
-  [[nodiscard]] cl_command_queue queue() const { return queue_.get(); }
+  /// For commands of others. Throws InfeasibleError while kernels are recorded.
+  [[nodiscard]] cl_command_queue queue() const;
+  /// Kernels go there and not into the queue; nullptr: no longer.
+  void record_into(OpenClRecording* recording) { recording_ = recording; }
+  [[nodiscard]] std::optional<std::uint32_t> stream() const { return stream_; }
 
   /// Launches a kernel of our program over groups * group_size work items. Arguments are values,
   /// buffers as cl_mem, and places.
@@ -86,13 +105,16 @@ class OpenClLane {
                const std::string& name,
                std::size_t groups,
                std::size_t group_size);
+  void record(cl_kernel kernel, const std::string& name, std::size_t items, std::size_t group_size);
   [[nodiscard]] OpenClEvent another(const OpenClEvent& event) const;
 
   std::shared_ptr<OpenClContext> context_;
   OpenClQueue queue_;
+  std::optional<std::uint32_t> stream_;
   OpenClEvent latest_;
   OpenClEvent first_;
   bool keeps_first_ = false;
+  OpenClRecording* recording_ = nullptr;
 };
 
 /// Throws DeviceError if the command failed; has it ended?

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <type_traits>
 
 namespace schedlab::detail {
 namespace {
@@ -29,6 +30,7 @@ constexpr std::array status_names{SCHEDLAB_STATUS(CL_DEVICE_NOT_FOUND),
                                   SCHEDLAB_STATUS(CL_PROFILING_INFO_NOT_AVAILABLE),
                                   SCHEDLAB_STATUS(CL_BUILD_PROGRAM_FAILURE),
                                   SCHEDLAB_STATUS(CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST),
+                                  SCHEDLAB_STATUS(CL_DEVICE_PARTITION_FAILED),
                                   SCHEDLAB_STATUS(CL_INVALID_VALUE),
                                   SCHEDLAB_STATUS(CL_INVALID_DEVICE),
                                   SCHEDLAB_STATUS(CL_INVALID_CONTEXT),
@@ -41,6 +43,7 @@ constexpr std::array status_names{SCHEDLAB_STATUS(CL_DEVICE_NOT_FOUND),
                                   SCHEDLAB_STATUS(CL_INVALID_EVENT),
                                   SCHEDLAB_STATUS(CL_INVALID_OPERATION),
                                   SCHEDLAB_STATUS(CL_INVALID_BUFFER_SIZE),
+                                  SCHEDLAB_STATUS(CL_INVALID_DEVICE_PARTITION_COUNT),
                                   SCHEDLAB_STATUS(CL_PLATFORM_NOT_FOUND_KHR)};
 #undef SCHEDLAB_STATUS
 
@@ -50,8 +53,11 @@ OpenClLibrary::OpenClLibrary(const std::string& file) {
   const LoadedLibrary library("OpenCL", {file});
   library.find(get_platform_ids, "clGetPlatformIDs");
   library.find(get_platform_info, "clGetPlatformInfo");
+  library.find(get_extension, "clGetExtensionFunctionAddressForPlatform");
   library.find(get_device_ids, "clGetDeviceIDs");
   library.find(get_device_info, "clGetDeviceInfo");
+  library.find(create_sub_devices, "clCreateSubDevices");
+  library.find(release_device, "clReleaseDevice");
   library.find(create_context, "clCreateContext");
   library.find(release_context, "clReleaseContext");
   library.find(create_queue, "clCreateCommandQueueWithProperties");
@@ -79,6 +85,22 @@ OpenClLibrary::OpenClLibrary(const std::string& file) {
   library.find(release_event, "clReleaseEvent");
   library.find(flush, "clFlush");
   library.find(finish, "clFinish");
+}
+
+OpenClCommandBuffers::OpenClCommandBuffers(const OpenClLibrary& cl, cl_platform_id platform) {
+  const auto find = [&](auto& function, const char* name) {
+    // OpenCL's own way from an address to a function.
+    using Function = std::remove_reference_t<decltype(function)>;
+    function = reinterpret_cast<Function>(cl.get_extension(platform, name));  // NOLINT(*-cast)
+    if (function == nullptr) {
+      throw DeviceError(fmt::format("the driver names cl_khr_command_buffer and has no {}", name));
+    }
+  };
+  find(create, "clCreateCommandBufferKHR");
+  find(finalize, "clFinalizeCommandBufferKHR");
+  find(release, "clReleaseCommandBufferKHR");
+  find(enqueue, "clEnqueueCommandBufferKHR");
+  find(kernel, "clCommandNDRangeKernelKHR");
 }
 
 ClBlastLibrary::ClBlastLibrary() {

@@ -23,8 +23,11 @@ struct OpenClLibrary {
   // Named as OpenCL names them, without cl.
   decltype(&clGetPlatformIDs) get_platform_ids = nullptr;
   decltype(&clGetPlatformInfo) get_platform_info = nullptr;
+  decltype(&clGetExtensionFunctionAddressForPlatform) get_extension = nullptr;
   decltype(&clGetDeviceIDs) get_device_ids = nullptr;
   decltype(&clGetDeviceInfo) get_device_info = nullptr;
+  decltype(&clCreateSubDevices) create_sub_devices = nullptr;
+  decltype(&clReleaseDevice) release_device = nullptr;
   decltype(&clCreateContext) create_context = nullptr;
   decltype(&clReleaseContext) release_context = nullptr;
   decltype(&clCreateCommandQueueWithProperties) create_queue = nullptr;
@@ -52,6 +55,19 @@ struct OpenClLibrary {
   decltype(&clReleaseEvent) release_event = nullptr;
   decltype(&clFlush) flush = nullptr;
   decltype(&clFinish) finish = nullptr;
+};
+
+/// The functions of cl_khr_command_buffer that are used: those that are the same in all of its
+/// provisional versions.
+struct OpenClCommandBuffers {
+  /// Throws DeviceError if the platform lacks one.
+  OpenClCommandBuffers(const OpenClLibrary& cl, cl_platform_id platform);
+
+  clCreateCommandBufferKHR_fn create = nullptr;
+  clFinalizeCommandBufferKHR_fn finalize = nullptr;
+  clReleaseCommandBufferKHR_fn release = nullptr;
+  clEnqueueCommandBufferKHR_fn enqueue = nullptr;
+  clCommandNDRangeKernelKHR_fn kernel = nullptr;
 };
 
 /// The functions of CLBlast that are used.
@@ -102,6 +118,7 @@ class OpenClHandle {
 using OpenClEvent = OpenClHandle<cl_event>;
 using OpenClQueue = OpenClHandle<cl_command_queue>;
 using OpenClBuffer = OpenClHandle<cl_mem>;
+using OpenClDeviceHandle = OpenClHandle<cl_device_id>;
 using OpenClKernel = OpenClHandle<cl_kernel>;
 
 }  // namespace schedlab::detail

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What stands in the place of the OpenCL sources in a build without its headers.
 #include "real_exec/opencl/opencl_executor.hpp"
+#include "real_exec/opencl/opencl_rnn.hpp"
 #include "real_exec/opencl/opencl_work.hpp"
 #include "sim/base/error.hpp"
 
@@ -49,6 +50,15 @@ void OpenClExecutor::run(const Problem& /*problem*/,
   fail_without_opencl();
 }
 std::shared_ptr<detail::OpenClContext> OpenClExecutor::context() const {
+  fail_without_opencl();
+}
+
+std::string detail::describe_clblast(int /*device*/) {
+  fail_without_opencl();
+}
+std::unique_ptr<LibraryRnn> detail::make_clblast_rnn(const RecurrentSpec& /*spec*/,
+                                                     const RecurrentInputs<float>& /*inputs*/,
+                                                     int /*device*/) {
   fail_without_opencl();
 }
 

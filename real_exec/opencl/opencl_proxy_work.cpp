@@ -188,7 +188,7 @@ void OpenClProxyWork::Implementation::launch_spin(TaskId task,
                                                   OpenClLane& to) const {
   const std::uint32_t groups =
       operation.kernels.size() == 1 ? std::max(operation.kernels.front().grid.blocks, 1U) : 1U;
-  const auto waves = ceil_div(std::int64_t{groups}, std::int64_t{context_->facts.units});
+  const auto waves = ceil_div(std::int64_t{groups}, std::int64_t{context_->kernel_units()});
   const double us = to_us(costs_.duration(task)) / static_cast<double>(waves);
   to.launch("spin",
             groups,

@@ -26,9 +26,10 @@ std::shared_ptr<void> OpenClRecurrentDevice::allocate(std::size_t bytes) {
   void* const range =
       mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (range == MAP_FAILED) throw std::bad_alloc();  // NOLINT(*-cstyle-cast): the system's own
-  buffers_->emplace(number_of(range), Buffer{.handle = std::move(made), .bytes = bytes});
-  return {range, [buffers = buffers_, bytes](void* begin) {
-            buffers->erase(number_of(begin));
+  const auto& arrays = lane_.context().arrays;
+  arrays->emplace(number_of(range), OpenClArray{.handle = std::move(made), .bytes = bytes});
+  return {range, [arrays, bytes](void* begin) {
+            arrays->erase(number_of(begin));
             munmap(begin, bytes);
           }};
 }
@@ -40,8 +41,9 @@ std::shared_ptr<void> OpenClRecurrentDevice::allocate_host(std::size_t bytes) {
 
 OpenClPlace OpenClRecurrentDevice::bytes_place(const void* byte) const {
   const std::uintptr_t address = number_of(byte);
-  auto found = buffers_->upper_bound(address);
-  SCHEDLAB_EXPECTS(found != buffers_->begin(), "an address on an OpenCL device that is no array's");
+  const OpenClArrays& arrays = *lane_.context().arrays;
+  auto found = arrays.upper_bound(address);
+  SCHEDLAB_EXPECTS(found != arrays.begin(), "an address on an OpenCL device that is no array's");
   --found;
   const std::uintptr_t at = address - found->first;
   SCHEDLAB_EXPECTS(at < found->second.bytes, "an address on an OpenCL device that is no array's");
@@ -53,6 +55,18 @@ OpenClPlace OpenClRecurrentDevice::place(const float* element) const {
   OpenClPlace found = bytes_place(element);
   found.at /= sizeof(float);
   return found;
+}
+
+OpenClPlace OpenClRecurrentDevice::scratch(std::size_t elements) {
+  if (elements > scratch_elements_) {
+    scratch_ = lane_.context().make_buffer(elements * sizeof(float));
+    scratch_elements_ = elements;
+  }
+  return {.buffer = scratch_.get(), .at = 0};
+}
+
+Bytes OpenClRecurrentDevice::scratch_bytes() const {
+  return Bytes{static_cast<std::int64_t>(scratch_elements_ * sizeof(float))};
 }
 
 void OpenClRecurrentDevice::upload(void* to, const void* from, std::size_t bytes) {
@@ -342,8 +356,32 @@ void OpenClRecurrentQueue::add(const DeviceAddition& args) {
          args.stride);
 }
 
+OpenClPlace OpenClRecurrentQueue::gathered(const DeviceLoss& args) {
+  const auto elements = static_cast<std::size_t>(args.elements);
+  const std::size_t of_step =
+      static_cast<std::size_t>(args.batch) * static_cast<std::size_t>(args.columns);
+  const OpenClPlace to = device_.scratch(elements);
+  for (std::size_t begin = 0; begin < elements; begin += of_step) {
+    const OpenClPlace from = device_.bytes_place(args.host_y_steps[begin / of_step]);
+    cl_event event = nullptr;
+    check_opencl(lane_.context().cl.enqueue_copy(lane_.queue(),
+                                                 from.buffer,
+                                                 to.buffer,
+                                                 from.at,
+                                                 begin * sizeof(float),
+                                                 of_step * sizeof(float),
+                                                 0,
+                                                 nullptr,
+                                                 &event),
+                 "clEnqueueCopyBuffer");
+    lane_.enqueued(event);
+  }
+  return to;
+}
+
 void OpenClRecurrentQueue::squared_error(const DeviceLoss& args) {
-  SCHEDLAB_EXPECTS(args.y_steps == nullptr, "outputs by tensor on an OpenCL device");
+  // A buffer has no address that a kernel could look up in a list.
+  const OpenClPlace y = args.host_y_steps == nullptr ? device_.place(args.y) : gathered(args);
   // One work item for each part, in groups that divide them.
   const std::size_t group = std::min<std::size_t>(lane_.context().group_size, 32);
   cl_mem parts = device_.bytes_place(args.parts).buffer;
@@ -353,7 +391,7 @@ void OpenClRecurrentQueue::squared_error(const DeviceLoss& args) {
   lane_.launch("loss_parts",
                std::size_t{loss_parts} / group,
                group,
-               device_.place(args.y),
+               y,
                device_.place(args.target),
                device_.place(args.dy),
                parts,

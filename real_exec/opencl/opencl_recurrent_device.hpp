@@ -3,10 +3,10 @@
 
 #include "real_exec/opencl/opencl_lane.hpp"
 #include "real_exec/recurrent_device/recurrent_device.hpp"
+#include "sim/base/units.hpp"
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 
@@ -19,7 +19,6 @@ class OpenClRecurrentDevice final : public RecurrentDevice {
  public:
   explicit OpenClRecurrentDevice(std::shared_ptr<OpenClContext> context)
       : lane_(context, context->properties.least_priority),
-        buffers_(std::make_shared<Buffers>()),
         none_(context->make_buffer(sizeof(double))) {}
 
   [[nodiscard]] std::shared_ptr<void> allocate(std::size_t bytes) override;
@@ -38,25 +37,23 @@ class OpenClRecurrentDevice final : public RecurrentDevice {
 
   /// Of a pointer to fp32; of nullptr a buffer that kernels do not look at.
   [[nodiscard]] OpenClPlace place(const float* element) const;
+  /// Scratch of so many fp32 values; one task at a time.
+  [[nodiscard]] OpenClPlace scratch(std::size_t elements);
+  [[nodiscard]] Bytes scratch_bytes() const;
   /// The buffer, with `at` in bytes.
   [[nodiscard]] OpenClPlace bytes_place(const void* byte) const;
 
  private:
-  struct Buffer {
-    OpenClBuffer handle;
-    std::size_t bytes = 0;
-  };
-  using Buffers = std::map<std::uintptr_t, Buffer>;  // by where their range begins
-
   OpenClLane lane_;
-  std::shared_ptr<Buffers> buffers_;  // arrays may go later than this
   OpenClBuffer none_;
+  OpenClBuffer scratch_;
+  std::size_t scratch_elements_ = 0;
 };
 
 /// A queue, as tasks of recurrent networks see it.
 class OpenClRecurrentQueue final : public RecurrentQueue {
  public:
-  OpenClRecurrentQueue(const OpenClRecurrentDevice& device, OpenClLane& lane)
+  OpenClRecurrentQueue(OpenClRecurrentDevice& device, OpenClLane& lane)
       : device_(device), lane_(lane) {}
 
   /// fp32 by CLBlast.
@@ -84,8 +81,10 @@ class OpenClRecurrentQueue final : public RecurrentQueue {
   /// Over at least `items` work items.
   template <class... Args>
   void launch(const std::string& name, long long items, const Args&... args);
+  /// Puts the steps one behind the other into scratch.
+  [[nodiscard]] OpenClPlace gathered(const DeviceLoss& args);
 
-  const OpenClRecurrentDevice& device_;
+  OpenClRecurrentDevice& device_;
   OpenClLane& lane_;
 };
 

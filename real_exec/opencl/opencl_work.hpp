@@ -40,8 +40,8 @@ class OpenClWork : public DeviceWork {
 /// results, so that one reference checks both. Everything is fp32, products by CLBlast. Before each
 /// run everything that tasks write is filled with NaN.
 ///
-/// Memory  as of RecurrentWork, whole_run.
-/// Errors  InfeasibleError for another type than fp32, for recomputation and for by_tensor;
+/// Memory  as of RecurrentWork; by_tensor, which recomputation needs, as of CudaRecurrentWork.
+/// Errors  InfeasibleError for another type than fp32, and for what is not allocated by tensor;
 ///         ContractViolation, naming the task, if `graph` is not recurrent(spec); DeviceError, for
 ///         lack of memory above all.
 class OpenClRecurrentWork final : public OpenClWork, public TrainedNetwork {

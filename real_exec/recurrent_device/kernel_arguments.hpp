@@ -83,8 +83,9 @@ struct DeviceAddition {
 /// beyond. `parts`: scratch of loss_parts elements.
 inline constexpr int loss_parts = 256;
 struct DeviceLoss {
-  const float* y = nullptr;               ///< [steps, batch, columns]
-  const float* const* y_steps = nullptr;  ///< in place of y: where each step lies
+  const float* y = nullptr;                    ///< [steps, batch, columns]
+  const float* const* y_steps = nullptr;       ///< in place of y: where each step lies
+  const float* const* host_y_steps = nullptr;  ///< the same list, in the host's memory
   const float* target = nullptr;
   float* dy = nullptr;
   double* parts = nullptr;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <functional>
 #include <numeric>
+#include <utility>
 
 namespace schedlab::detail {
 namespace {
@@ -75,7 +76,7 @@ std::vector<float> permuted(const std::vector<float>& from,
 
 RecurrentArrays::RecurrentArrays(std::shared_ptr<RecurrentDevice> on,
                                  const RecurrentSpec& given,
-                                 std::uint64_t seed,
+                                 RecurrentInputs<float> values,
                                  ProductPrecision arithmetic,
                                  bool tensors_apart)
     : device(std::move(on)),
@@ -83,6 +84,7 @@ RecurrentArrays::RecurrentArrays(std::shared_ptr<RecurrentDevice> on,
       shape(cell_shape(given.cell)),
       precision(arithmetic),
       by_tensor(tensors_apart),
+      inputs(std::move(values)),
       loss_scale(1.0F / static_cast<float>(given.batch)),
       loss_divisor(static_cast<double>(given.batch)),
       buffers(gradient_buffers(given)) {
@@ -92,7 +94,6 @@ RecurrentArrays::RecurrentArrays(std::shared_ptr<RecurrentDevice> on,
   x = NetworkArray<float>(*device, count(x_elements));
   x_low = LowArray(*device, low() ? x.size() : 0);
   allocate_outputs();
-  inputs = draw_recurrent_inputs(spec, seed);
   copy_inputs();
   reset();
 }

@@ -49,7 +49,7 @@ class RecurrentArrays {
   /// initial states and the dx of layer 0. Not of cells with a candidate, nor in bf16.
   RecurrentArrays(std::shared_ptr<RecurrentDevice> on,
                   const RecurrentSpec& given,
-                  std::uint64_t seed,
+                  RecurrentInputs<float> values,
                   ProductPrecision precision,
                   bool by_tensor);
 

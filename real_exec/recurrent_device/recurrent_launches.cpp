@@ -217,6 +217,7 @@ void RecurrentLaunches::loss(const DevicePortion& at, RecurrentQueue& to) {
   }
   to.upload(arrays_.y_steps.data(), arrays_.y_steps_host.data(), arrays_.y_steps.bytes());
   args.y_steps = arrays_.y_steps.data();
+  args.host_y_steps = arrays_.y_steps_host.data();
   to.squared_error(args);
 }
 

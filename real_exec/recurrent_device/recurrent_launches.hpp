@@ -28,10 +28,10 @@ class RecurrentLaunches {
  public:
   RecurrentLaunches(std::shared_ptr<RecurrentDevice> device,
                     const RecurrentSpec& spec,
-                    std::uint64_t seed,
+                    RecurrentInputs<float> inputs,
                     ProductPrecision precision,
                     bool by_tensor)
-      : arrays_(std::move(device), spec, seed, precision, by_tensor) {}
+      : arrays_(std::move(device), spec, std::move(inputs), precision, by_tensor) {}
 
   /// Where the arrays of steps lie if not in the arrays here; must outlive this. Their sizes are
   /// step_arrays().

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "real_exec/vendor/library_rnn.hpp"
 
+#include "real_exec/opencl/opencl_rnn.hpp"
 #include "real_exec/vendor/cudnn_rnn.hpp"
 #include "real_exec/vendor/onednn_lstm.hpp"
 #include "sim/base/error.hpp"
@@ -40,10 +41,12 @@ class OnednnRnn final : public LibraryRnn {
 };
 
 constexpr const char* onednn_algorithm = "lstm";
+constexpr const char* clblast_algorithm = "one_queue";
 
 }  // namespace
 
-std::string describe(RnnLibrary library) {
+std::string describe(RnnLibrary library, int device) {
+  if (library == RnnLibrary::clblast) return detail::describe_clblast(device);
   if (library == RnnLibrary::cudnn) return detail::describe_cudnn();
   if (!OnednnLstm::available()) {
     throw DeviceError("built without oneDNN: install it and configure again");
@@ -57,6 +60,7 @@ void synchronize(RnnLibrary library) {
 
 std::vector<RnnVariant> rnn_variants(RnnLibrary library) {
   if (library == RnnLibrary::onednn) return {{onednn_algorithm, "eager"}};
+  if (library == RnnLibrary::clblast) return {{clblast_algorithm, "eager"}};
   std::vector<RnnVariant> variants;
   for (const char* launch : {"eager", "graph_launch"}) {
     for (const std::string& algorithm : detail::cudnn_algorithm_names()) {
@@ -69,12 +73,14 @@ std::vector<RnnVariant> rnn_variants(RnnLibrary library) {
 std::unique_ptr<LibraryRnn> make_library_rnn(RnnLibrary library,
                                              const RecurrentSpec& spec,
                                              const RecurrentInputs<float>& inputs,
-                                             const RnnVariant& variant) {
+                                             const RnnVariant& variant,
+                                             int device) {
   const auto known = rnn_variants(library);
   SCHEDLAB_EXPECTS(
       std::find(known.begin(), known.end(), variant) != known.end(),
       fmt::format("{} has no {}, {}", to_string(library), variant.algorithm, variant.launch));
   if (library == RnnLibrary::onednn) return std::make_unique<OnednnRnn>(spec, inputs);
+  if (library == RnnLibrary::clblast) return detail::make_clblast_rnn(spec, inputs, device);
   return detail::make_cudnn_rnn(spec, inputs, variant);
 }
 

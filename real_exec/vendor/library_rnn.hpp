@@ -18,10 +18,12 @@ namespace schedlab {
 enum class RnnLibrary : std::uint8_t {
   onednn,  ///< Intel oneDNN's LSTM primitive, on this computer's cores
   cudnn,   ///< NVIDIA cuDNN's recurrent network, on a CUDA device
+  /// Products by CLBlast, which has no network of its own, in one queue of an OpenCL device.
+  clblast,
 };
 template <>
 struct EnumNames<RnnLibrary> {
-  static constexpr auto names = name_list("onednn", "cudnn");
+  static constexpr auto names = name_list("onednn", "cudnn", "clblast");
 };
 
 /// What a library offers as one call, or two.
@@ -70,8 +72,9 @@ class LibraryRnn {
   [[nodiscard]] virtual RecurrentResults<float> results() = 0;
 };
 
-/// What is there: "cuDNN 9.19.0 on NVIDIA H200". Throws DeviceError with what is missing.
-[[nodiscard]] std::string describe(RnnLibrary library);
+/// What is there: "cuDNN 9.19.0 on NVIDIA H200". `device`: of those that clblast runs on, counted
+/// from 0; others have their first. Throws DeviceError with what is missing.
+[[nodiscard]] std::string describe(RnnLibrary library, int device = 0);
 
 /// Waits for all that the library does. Throws DeviceError if its device does not answer any more,
 /// as after a kernel that failed.
@@ -85,6 +88,7 @@ void synchronize(RnnLibrary library);
 [[nodiscard]] std::unique_ptr<LibraryRnn> make_library_rnn(RnnLibrary library,
                                                            const RecurrentSpec& spec,
                                                            const RecurrentInputs<float>& inputs,
-                                                           const RnnVariant& variant);
+                                                           const RnnVariant& variant,
+                                                           int device = 0);
 
 }  // namespace schedlab

@@ -64,7 +64,7 @@ ExecutedSteps::ExecutedSteps(const BucketSpec& spec,
       runner_(space_, stop) {
   const NamedDevice device = *device_from(request.device);
   const DeviceRequest resolved = device.kind->prepare(request_of(request), space_);
-  executor_.emplace(space_, device.kind->open(device.number, resolved, space_, stop), stop);
+  executor_.emplace(space_, device.kind->open(device, resolved, space_, stop), stop);
   space_.components().check_all();
   expect_trainable();
   network_ = *space_.components().recurrent_spec(0, Granularity::fine);

@@ -261,14 +261,14 @@ std::vector<CallWindow> run_rounds(const BaselineRequest& request,
 
 }  // namespace
 
-TimedLibrary timed_library(RnnLibrary library) {
-  return {.description = describe(library),
+TimedLibrary timed_library(RnnLibrary library, int device) {
+  return {.description = describe(library, device),
           .variants = rnn_variants(library),
           .make =
-              [library](const RecurrentSpec& spec,
-                        const RecurrentInputs<float>& inputs,
-                        const RnnVariant& variant) {
-                return make_library_rnn(library, spec, inputs, variant);
+              [library, device](const RecurrentSpec& spec,
+                                const RecurrentInputs<float>& inputs,
+                                const RnnVariant& variant) {
+                return make_library_rnn(library, spec, inputs, variant, device);
               },
           .synchronize = [library] { synchronize(library); }};
 }
@@ -281,7 +281,7 @@ Baselines measure_baselines(const BaselineRequest& request,
   if (request.profile) session.emplace(ProfilerOptions{}, clock);
   Baselines all;
   all.library = request.library;
-  const TimedLibrary timed = library ? library() : timed_library(request.library);
+  const TimedLibrary timed = library ? library() : timed_library(request.library, request.device);
   all.description = timed.description;
   all.date = now_utc();
   all.repetitions = request.profile ? 1 : request.repetitions;

@@ -8,6 +8,8 @@
 #include "sim/base/gzip.hpp"
 #include "studies/base/output_folder.hpp"
 #include "studies/base/progress.hpp"
+#include "studies/execution/baseline.hpp"
+#include "studies/execution/execution_device.hpp"
 #include "studies/spec/spec.hpp"
 
 #include <fmt/format.h>
@@ -92,6 +94,26 @@ bool ran(const BaselineWorkload& workload) {
                      [](const BaselineVariant& variant) { return variant.note.empty(); });
 }
 
+struct ChosenLibrary {
+  RnnLibrary library = RnnLibrary::onednn;
+  int device = 0;
+};
+
+ChosenLibrary chosen_library(const BaselineOptions& options) {
+  if (const auto library = enum_from<RnnLibrary>(options.library)) return {.library = *library};
+  const auto device = device_from(options.device);
+  const bool first = device && device->number == 0;
+  if (!device || device->group_units > 0 || !(first || device->kind->splits)) {
+    throw InputError({.file = "--device",
+                      .pointer = {},
+                      .found = options.device.empty() ? "nothing, and no --library"
+                                                      : fmt::format("\"{}\"", options.device),
+                      .expected = "cpu, cuda, opencl or opencl:N",
+                      .hint = {}});
+  }
+  return {.library = device->kind->library, .device = device->number};
+}
+
 }  // namespace
 
 int run(const BaselineOptions& options,
@@ -108,16 +130,18 @@ int run(const BaselineOptions& options,
                       .expected = "a workload that libraries have routines for",
                       .hint = {}});
   }
-  if (options.profile && options.library != "cudnn") {
+  const ChosenLibrary chosen = chosen_library(options);
+  if (options.profile && chosen.library != RnnLibrary::cudnn) {
     throw InputError({.file = "--profile",
                       .pointer = {},
-                      .found = fmt::format("--library {}", options.library),
+                      .found = fmt::format("--library {}", to_string(chosen.library)),
                       .expected = "--library cudnn: CUPTI records what runs on CUDA devices",
                       .hint = {}});
   }
   BaselineFolder folder(options, terminal);
   BaselineRequest request;
-  request.library = enum_from<RnnLibrary>(options.library).value();
+  request.library = chosen.library;
+  request.device = chosen.device;
   request.repetitions = options.repetitions;
   request.warm_up = options.warm_up;
   request.threads = options.threads;

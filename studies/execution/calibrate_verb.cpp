@@ -84,7 +84,7 @@ int run(const CalibrateOptions& options, const Terminal& terminal) {
          .expected = "--device cpu",
          .hint = "of such a device --quick says how much is measured"});
   }
-  const OpenedBench bench = device->kind->open_bench(device->number, request);
+  const OpenedBench bench = device->kind->open_bench(*device, request);
   return bench.device == nullptr ? run(options, *bench.cores, terminal)
                                  : run(options, *bench.device, bench.base, terminal);
 }

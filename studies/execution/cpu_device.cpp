@@ -130,24 +130,25 @@ class CpuDevice final : public ExecutionDevice {
 }  // namespace
 
 DeviceKind cpu_kind() {
-  return {.name = "cpu",
-          .calibrates_for_seconds = true,
-          .prepare = &resolved,
-          .open = [](int /*number*/,
-                     const DeviceRequest& request,
-                     const ScenarioSpace& space,
-                     const StopFlag* stop) -> std::unique_ptr<ExecutionDevice> {
-            return std::make_unique<CpuDevice>(request, space, stop);
-          },
-          .open_bench = [](int /*number*/, const BenchRequest& request) -> OpenedBench {
-            return {.cores = std::make_unique<CpuBench>(request.workers, request.stop)};
-          },
-          .list = []() -> std::vector<ListedEntry> {
-            return {{.name = "cpu",
-                     .summary = fmt::format("{}, {} cores; priorities, device graphs",
-                                            processor_name(),
-                                            available_cores())}};
-          }};
+  return {
+      .name = "cpu",
+      .calibrates_for_seconds = true,
+      .prepare = &resolved,
+      .open = [](const NamedDevice& /*device*/,
+                 const DeviceRequest& request,
+                 const ScenarioSpace& space,
+                 const StopFlag* stop) -> std::unique_ptr<ExecutionDevice> {
+        return std::make_unique<CpuDevice>(request, space, stop);
+      },
+      .open_bench = [](const NamedDevice& /*device*/, const BenchRequest& request) -> OpenedBench {
+        return {.cores = std::make_unique<CpuBench>(request.workers, request.stop)};
+      },
+      .list = []() -> std::vector<ListedEntry> {
+        return {
+            {.name = "cpu",
+             .summary = fmt::format(
+                 "{}, {} cores; priorities, device graphs", processor_name(), available_cores())}};
+      }};
 }
 
 }  // namespace schedlab

@@ -54,8 +54,8 @@ class CudaDevice final : public ExecutionDevice {
   DeviceTraits traits_;
 };
 
-OpenedBench open_bench(int number, const BenchRequest& request) {
-  auto bench = std::make_unique<CudaBench>(CudaExecutorOptions{.device = number,
+OpenedBench open_bench(const NamedDevice& device, const BenchRequest& request) {
+  auto bench = std::make_unique<CudaBench>(CudaExecutorOptions{.device = device.number,
                                                                .connections = request.connections,
                                                                .products = request.products,
                                                                .run = {.stop = request.stop}},
@@ -82,6 +82,7 @@ std::vector<ListedEntry> listed_cuda() {
 DeviceKind cuda_kind() {
   return {.name = "cuda",
           .numbered = true,
+          .library = RnnLibrary::cudnn,
           .own_flags = {"--connections", "--precision", "--products", "--debug-sync", "--profile"},
           .ends_synchronized = true,
           .prepare =
@@ -89,11 +90,11 @@ DeviceKind cuda_kind() {
                 if (!request.connections) request.connections = cuda_connections(space);
                 return request;
               },
-          .open = [](int number,
+          .open = [](const NamedDevice& device,
                      const DeviceRequest& request,
                      const ScenarioSpace& /*space*/,
                      const StopFlag* stop) -> std::unique_ptr<ExecutionDevice> {
-            return std::make_unique<CudaDevice>(number, request, stop);
+            return std::make_unique<CudaDevice>(device.number, request, stop);
           },
           .open_bench = &open_bench,
           .list = &listed_cuda};

@@ -158,7 +158,7 @@ class ExecuteRun {
     const DeviceRequest request = device.kind->prepare(request_of(options_), space_);
     space_.components().check_all();
     if (options_.profile) expect_profiler();
-    return device.kind->open(device.number, request, space_, terminal_.stop);
+    return device.kind->open(device, request, space_, terminal_.stop);
   }
 
   /// Keeps what happened until a run failed, if that replaces no results.

@@ -14,15 +14,31 @@
 namespace schedlab {
 namespace {
 
-/// The number in ":2", or 0 for nothing; nullopt: neither.
-std::optional<int> number_from(std::string_view word) {
-  if (word.empty()) return 0;
-  if (!word.starts_with(':')) return std::nullopt;
-  word.remove_prefix(1);
+/// All of the word as a number of at least `least`; nullopt: it is none.
+std::optional<int> number_from(std::string_view word, int least) {
   int number = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-  if (error != std::errc{} || end != word.data() + word.size() || number < 0) return std::nullopt;
+  if (error != std::errc{} || end != word.data() + word.size() || number < least) {
+    return std::nullopt;
+  }
   return number;
+}
+
+/// What is behind the kind's name: "", ":2" or ":2/4".
+std::optional<NamedDevice> place_from(const DeviceKind& kind, std::string_view word) {
+  NamedDevice device{.kind = &kind};
+  if (word.empty()) return device;
+  if (!kind.numbered || !word.starts_with(':')) return std::nullopt;
+  word.remove_prefix(1);
+  const std::size_t slash = word.find('/');
+  const auto number = number_from(word.substr(0, slash), 0);
+  if (!number) return std::nullopt;
+  device.number = *number;
+  if (slash == std::string_view::npos) return device;
+  const auto units = number_from(word.substr(slash + 1), 1);
+  if (!units || !kind.splits) return std::nullopt;
+  device.group_units = static_cast<std::uint32_t>(*units);
+  return device;
 }
 
 }  // namespace
@@ -43,10 +59,8 @@ ListedSection listed_devices() {
 
 std::optional<NamedDevice> device_from(std::string_view word) {
   for (const DeviceKind& kind : device_kinds()) {
-    if (word == kind.name) return NamedDevice{.kind = &kind, .number = 0};
-    if (!kind.numbered || !word.starts_with(kind.name)) continue;
-    const auto number = number_from(word.substr(kind.name.size()));
-    if (number) return NamedDevice{.kind = &kind, .number = *number};
+    if (!word.starts_with(kind.name)) continue;
+    if (const auto device = place_from(kind, word.substr(kind.name.size()))) return device;
   }
   return std::nullopt;
 }
@@ -56,6 +70,7 @@ std::string device_choices(std::string_view more) {
   for (const DeviceKind& kind : device_kinds()) {
     words.emplace_back(kind.name);
     if (kind.numbered) words.push_back(fmt::format("{}:N", kind.name));
+    if (kind.splits) words.push_back(fmt::format("{}:N/UNITS", kind.name));
   }
   if (!more.empty()) words.emplace_back(more);
   std::string text = words.front();

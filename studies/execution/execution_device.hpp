@@ -9,6 +9,7 @@
 #include "real_exec/cuda/cuda_executor.hpp"
 #include "real_exec/executor/plan_executor.hpp"
 #include "real_exec/recurrent/recurrent_work.hpp"
+#include "real_exec/vendor/library_rnn.hpp"
 #include "sim/base/interrupt.hpp"
 #include "sim/machine/drift.hpp"
 #include "studies/scenario/scenario_space.hpp"
@@ -100,11 +101,22 @@ struct OpenedBench {
   MachineSpec base{};  ///< of `device`: the machine it is believed to be
 };
 
+struct DeviceKind;
+
+/// "opencl:1/2": what kind of device, which one, and how it is split.
+struct NamedDevice {
+  const DeviceKind* kind = nullptr;
+  int number = 0;
+  std::uint32_t group_units = 0;  ///< of each of the groups that streams are spread over; 0: one
+};
+
 /// A kind of device that plans are executed on. An entry in device_kinds() is all that the verbs
-/// execute, validate, buckets and calibrate need to know of it.
+/// execute, validate, buckets, baseline and calibrate need to know of it.
 struct DeviceKind {
   std::string_view name;                      ///< as --device names it
   bool numbered = false;                      ///< "cuda:1" is the second one
+  bool splits = false;                        ///< "opencl:1/2" is the second in groups of two units
+  RnnLibrary library = RnnLibrary::onednn;    ///< of `baseline`
   std::vector<std::string_view> own_flags{};  ///< that other kinds refuse
   /// Runs end when the host has waited for the device. Else with the last activity.
   bool ends_synchronized = false;
@@ -113,11 +125,11 @@ struct DeviceKind {
   /// for what does not fit the machines.
   DeviceRequest (*prepare)(DeviceRequest request, ScenarioSpace& space);
   /// `request`: what prepare() has made of it. Throws DeviceError if the device is not there.
-  std::unique_ptr<ExecutionDevice> (*open)(int number,
+  std::unique_ptr<ExecutionDevice> (*open)(const NamedDevice& device,
                                            const DeviceRequest& request,
                                            const ScenarioSpace& space,
                                            const StopFlag* stop);
-  OpenedBench (*open_bench)(int number, const BenchRequest& request);
+  OpenedBench (*open_bench)(const NamedDevice& device, const BenchRequest& request);
   /// Those of this computer, with what they can do; if there is none, one entry that says why.
   std::vector<ListedEntry> (*list)();
 };
@@ -125,16 +137,12 @@ struct DeviceKind {
 /// All that there are, the default first.
 [[nodiscard]] const std::vector<DeviceKind>& device_kinds();
 
-/// "cuda:1": what kind of device, and which one.
-struct NamedDevice {
-  const DeviceKind* kind = nullptr;
-  int number = 0;
-};
 /// The devices of this computer, of all kinds.
 [[nodiscard]] ListedSection listed_devices();
 /// nullopt: no such kind.
 [[nodiscard]] std::optional<NamedDevice> device_from(std::string_view word);
-/// "cpu, cuda, cuda:N, opencl or opencl:N", with `more` behind: for help and messages.
+/// "cpu, cuda, cuda:N, opencl, opencl:N or opencl:N/UNITS", with `more` behind: for help and
+/// messages.
 [[nodiscard]] std::string device_choices(std::string_view more = {});
 
 /// Throws InputError for the first flag that is given and that is another kind's own. `device`: as

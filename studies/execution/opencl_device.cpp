@@ -17,19 +17,24 @@ namespace {
 
 class OpenClDevice final : public ExecutionDevice {
  public:
-  OpenClDevice(int number, const DeviceRequest& request, const StopFlag* stop)
+  OpenClDevice(const NamedDevice& device, const DeviceRequest& request, const StopFlag* stop)
       : request_(request),
-        executor_({.device = number, .run = {.debug_sync = request.debug_sync, .stop = stop}}),
-        traits_{.kind = "opencl",
-                .title = executor_.properties().name,
-                .name = fmt::format("{}, {} compute units, driver {}",
-                                    executor_.properties().name,
-                                    executor_.properties().units,
-                                    executor_.facts().driver),
-                .products = "clblast",
-                .executor = "OpenCL",
-                .warm_up_runs = 2,  // assumed: as of other devices, the clock rate rises
-                .ends_synchronized = true} {}
+        executor_({.device = device.number,
+                   .group_units = device.group_units,
+                   .run = {.debug_sync = request.debug_sync, .stop = stop}}),
+        traits_{
+            .kind = "opencl",
+            .title = executor_.properties().name,
+            .name = fmt::format(
+                "{}, {} compute units{}, driver {}",
+                executor_.properties().name,
+                executor_.facts().units,
+                device.group_units == 0 ? "" : fmt::format(" in groups of {}", device.group_units),
+                executor_.facts().driver),
+            .products = "clblast",
+            .executor = "OpenCL",
+            .warm_up_runs = 2,  // assumed: as of other devices, the clock rate rises
+            .ends_synchronized = true} {}
 
   [[nodiscard]] const DeviceTraits& traits() const override { return traits_; }
   [[nodiscard]] PlanExecutor& executor() override { return executor_; }
@@ -62,13 +67,16 @@ std::vector<ListedEntry> listed_opencl() {
     const OpenClDeviceFacts& device = found.devices[i];
     entries.push_back(
         {.name = fmt::format("opencl:{}", i),
-         .summary = fmt::format("{} ({}), {} compute units, {:.1f} GiB; {}, no device graphs{}",
-                                device.name,
-                                device.kind,
-                                device.units,
-                                static_cast<double>(device.memory.count()) / (1 << 30),
-                                device.priorities ? "3 priorities" : "one priority",
-                                device.available ? "" : "; not available"),
+         .summary = fmt::format(
+             "{} ({}), {} compute units{}, {:.1f} GiB; {}, {}{}",
+             device.name,
+             device.kind,
+             device.units,
+             device.max_groups > 1 ? " that can be split" : "",
+             static_cast<double>(device.memory.count()) / (1 << 30),
+             device.priorities ? "3 priorities" : "one priority",
+             device.device_graphs ? "device graphs without products" : "no device graphs",
+             device.available ? "" : "; not available"),
          .source = fmt::format("{}, driver {}", device.platform, device.driver)});
   }
   return entries;
@@ -79,17 +87,21 @@ std::vector<ListedEntry> listed_opencl() {
 DeviceKind opencl_kind() {
   return {.name = "opencl",
           .numbered = true,
+          .splits = true,
+          .library = RnnLibrary::clblast,
           .ends_synchronized = true,
           .prepare = [](DeviceRequest request, ScenarioSpace& /*space*/) { return request; },
-          .open = [](int number,
+          .open = [](const NamedDevice& device,
                      const DeviceRequest& request,
                      const ScenarioSpace& /*space*/,
                      const StopFlag* stop) -> std::unique_ptr<ExecutionDevice> {
-            return std::make_unique<OpenClDevice>(number, request, stop);
+            return std::make_unique<OpenClDevice>(device, request, stop);
           },
-          .open_bench = [](int number, const BenchRequest& request) -> OpenedBench {
+          .open_bench = [](const NamedDevice& device, const BenchRequest& request) -> OpenedBench {
             auto bench = std::make_unique<OpenClBench>(
-                OpenClExecutorOptions{.device = number, .run = {.stop = request.stop}},
+                OpenClExecutorOptions{.device = device.number,
+                                      .group_units = device.group_units,
+                                      .run = {.stop = request.stop}},
                 request.base);
             MachineSpec base = bench->base();
             return {.device = std::move(bench), .base = std::move(base)};

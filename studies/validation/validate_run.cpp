@@ -197,9 +197,7 @@ class ValidateRun {
       ends_synchronized_ = device->kind->ends_synchronized;
       if (!options_.predict_only) {
         own_measurer_ = std::make_unique<DeviceMeasurer>(
-            space_,
-            device->kind->open(device->number, request, space_, terminal_.stop),
-            terminal_.stop);
+            space_, device->kind->open(*device, request, space_, terminal_.stop), terminal_.stop);
         measurer_ = own_measurer_.get();
       }
     }

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every rule is read off simulated machines whose parameters are known and differ from test to
 // test.
+#include "calibration/device_calibration.hpp"
 #include "calibration/device_experiments.hpp"
 #include "calibration/simulated_device_bench.hpp"
 #include "hw_models/machine_spec.hpp"
+#include "sim/base/error.hpp"
 #include "sim/base/robust_statistics.hpp"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -41,6 +44,25 @@ Platform made_up(SharingModel sharing = SharingModel::blocks) {
   return platform;
 }
 
+/// A device of streams alone, as OpenCL's are where products are in the plan.
+class StreamsAlone final : public DeviceBench {
+ public:
+  explicit StreamsAlone(Platform platform) : bench_(std::move(platform)) {}
+  [[nodiscard]] DeviceFacts facts() const override {
+    DeviceFacts facts = bench_.facts();
+    facts.device_graphs = false;
+    return facts;
+  }
+  [[nodiscard]] const SmLimits& limits() const override { return bench_.limits(); }
+  void run(const DeviceProbe& probe, const std::function<bool(const ProbeRun&)>& again) override {
+    if (!probe.plan.graphs.empty()) throw InfeasibleError("no device graphs");
+    bench_.run(probe, again);
+  }
+
+ private:
+  SimulatedDeviceBench bench_;
+};
+
 RuleReading read(std::vector<RuleReading> (*measure)(DeviceBench&, const ProbeEffort&),
                  std::string_view name,
                  const Platform& platform,
@@ -64,6 +86,22 @@ double value(std::vector<RuleReading> (*measure)(DeviceBench&, const ProbeEffort
 }
 
 }  // namespace
+
+TEST_CASE("without device graphs copies and slow-downs beside others are read off streams") {
+  Platform platform = made_up(SharingModel::fluid);
+  StreamsAlone bench{platform};
+  const auto readings = measure_copies(bench, {.runs = 1});
+  REQUIRE(readings.size() == 6);
+  const double rate =
+      platform.device(DeviceId{0}).rates.host_to_device.count();  // bytes per second
+  REQUIRE(readings[0].name == "host_to_device_bandwidth");
+  CHECK(readings[0].values.front() == doctest::Approx(rate / 1e9).epsilon(0.01));
+  constexpr CutRule cut{.flops_per_block = 1e6, .bytes_per_block = 65536};
+  const CoRunSlowDown slow =
+      measure_kernel_co_run(bench, {.runs = 1}, TaskKind::pointwise, 0, cut, bench.facts().units);
+  CHECK(slow.kind == TaskKind::pointwise);
+  CHECK(slow.factor >= 1.0);
+}
 
 TEST_CASE("costs of host calls are read off a row of calls") {
   Platform platform = made_up();

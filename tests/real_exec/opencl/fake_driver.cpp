@@ -14,12 +14,17 @@
 
 // Handles are pointers to these.
 struct _cl_platform_id {};
-struct _cl_device_id {};
+struct _cl_device_id {
+  std::size_t group = 0;
+};
 struct _cl_context {};
 struct _cl_command_queue {};
 struct _cl_program {};
 struct _cl_kernel {};
 struct _cl_mem {};
+struct _cl_command_buffer_khr {
+  cl_sync_point_khr points = 0;
+};
 struct _cl_event {
   int references = 1;
   cl_int status = CL_COMPLETE;
@@ -125,11 +130,30 @@ cl_int clGetDeviceInfo(
       return number<cl_uint>(4, to);
     case CL_DEVICE_AVAILABLE:
       return number<cl_bool>(driver.available ? CL_TRUE : CL_FALSE, to);
+    case CL_DEVICE_PARTITION_MAX_SUB_DEVICES:
+      return number<cl_uint>(driver.max_groups, to);
+    case CL_DEVICE_QUEUE_ON_HOST_PROPERTIES:
+      return number<cl_command_queue_properties>(driver.queues_out_of_order, to);
+    case CL_DEVICE_COMMAND_BUFFER_CAPABILITIES_KHR:
+      return number<cl_device_command_buffer_capabilities_khr>(driver.command_buffers, to);
     case CL_DEVICE_MAX_WORK_GROUP_SIZE:
       return number<std::size_t>(64, to);
     default:
       return number<cl_ulong>(1U << 30U, to);
   }
+}
+
+cl_int clCreateSubDevices(
+    cl_device_id, const cl_device_partition_property*, cl_uint room, cl_device_id* to, cl_uint*) {
+  const cl_int status = outcome("clCreateSubDevices");
+  if (status != CL_SUCCESS) return status;
+  for (cl_uint i = 0; i < room; ++i) to[i] = new _cl_device_id{i};
+  driver.live_objects += static_cast<int>(room);
+  driver.queues_of_group.assign(room, 0);
+  return CL_SUCCESS;
+}
+cl_int clReleaseDevice(cl_device_id device) {
+  return given_back(device);
 }
 
 cl_context clCreateContext(const cl_context_properties*,
@@ -145,10 +169,11 @@ cl_int clReleaseContext(cl_context context) {
 }
 
 cl_command_queue clCreateCommandQueueWithProperties(cl_context,
-                                                    cl_device_id,
+                                                    cl_device_id device,
                                                     const cl_queue_properties* properties,
                                                     cl_int* status) {
   constexpr cl_queue_properties priority = 0x1096;  // CL_QUEUE_PRIORITY_KHR
+  if (device->group < driver.queues_of_group.size()) ++driver.queues_of_group[device->group];
   for (; *properties != 0; properties += 2) {
     if (properties[0] == priority) driver.priorities_seen |= properties[1];
   }
@@ -259,6 +284,56 @@ cl_int clEnqueueMarkerWithWaitList(cl_command_queue, cl_uint, const cl_event*, c
 }
 cl_int clEnqueueBarrierWithWaitList(cl_command_queue, cl_uint, const cl_event*, cl_event* event) {
   return command("clEnqueueBarrierWithWaitList", event);
+}
+
+cl_command_buffer_khr clCreateCommandBufferKHR(cl_uint,
+                                               const cl_command_queue*,
+                                               const cl_command_buffer_properties_khr*,
+                                               cl_int* status) {
+  return made<_cl_command_buffer_khr>("clCreateCommandBufferKHR", status);
+}
+cl_int clFinalizeCommandBufferKHR(cl_command_buffer_khr) {
+  return outcome("clFinalizeCommandBufferKHR");
+}
+cl_int clReleaseCommandBufferKHR(cl_command_buffer_khr buffer) {
+  return given_back(buffer);
+}
+cl_int clEnqueueCommandBufferKHR(
+    cl_uint, cl_command_queue*, cl_command_buffer_khr, cl_uint, const cl_event*, cl_event* event) {
+  ++driver.buffers_launched;
+  return command("clEnqueueCommandBufferKHR", event);
+}
+cl_int clCommandNDRangeKernelKHR(cl_command_buffer_khr buffer,
+                                 cl_command_queue,
+                                 const cl_ndrange_kernel_command_properties_khr*,
+                                 cl_kernel,
+                                 cl_uint,
+                                 const std::size_t*,
+                                 const std::size_t*,
+                                 const std::size_t*,
+                                 cl_uint awaited,
+                                 const cl_sync_point_khr*,
+                                 cl_sync_point_khr* point,
+                                 cl_mutable_command_khr*) {
+  driver.sync_points.push_back(awaited);
+  *point = ++buffer->points;
+  return outcome("clCommandNDRangeKernelKHR");
+}
+
+void* clGetExtensionFunctionAddressForPlatform(cl_platform_id, const char* name) {
+  const std::string_view wanted = name;
+  if (outcome(wanted) == CL_INVALID_OPERATION) return nullptr;
+  if (wanted == "clCreateCommandBufferKHR")
+    return reinterpret_cast<void*>(&clCreateCommandBufferKHR);
+  if (wanted == "clFinalizeCommandBufferKHR")
+    return reinterpret_cast<void*>(&clFinalizeCommandBufferKHR);
+  if (wanted == "clReleaseCommandBufferKHR")
+    return reinterpret_cast<void*>(&clReleaseCommandBufferKHR);
+  if (wanted == "clEnqueueCommandBufferKHR")
+    return reinterpret_cast<void*>(&clEnqueueCommandBufferKHR);
+  if (wanted == "clCommandNDRangeKernelKHR")
+    return reinterpret_cast<void*>(&clCommandNDRangeKernelKHR);
+  return nullptr;
 }
 
 cl_int clWaitForEvents(cl_uint, const cl_event*) {

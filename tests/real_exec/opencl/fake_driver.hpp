@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 /// What the fake driver does wrong, and what it was asked for. The library has one, which both the
 /// program under test and its test see.
@@ -13,8 +14,14 @@ struct FakeDriver {
   std::uint64_t kernel_offset_ns = 0;  ///< by how much clocks of kernels and of markers differ
   const char* extensions = "";
   bool available = true;
+  std::uint64_t queues_out_of_order = 0;  ///< CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, or 0
+  std::uint64_t command_buffers = 0;      ///< their capabilities
+  std::uint32_t max_groups = 0;           ///< sub-devices
 
-  int live_objects = 0;               ///< handles that were not given back
+  int live_objects = 0;                      ///< handles that were not given back
+  std::vector<std::uint32_t> sync_points{};  ///< that each recorded kernel waits for, how many
+  int buffers_launched = 0;
+  std::vector<std::uint32_t> queues_of_group{};  ///< by sub-device
   std::uint64_t priorities_seen = 0;  ///< a bit for each queue priority that was asked for
 };
 

@@ -4,13 +4,18 @@
 #include "real_exec/opencl/opencl_executor.hpp"
 #include "real_exec/opencl/opencl_work.hpp"
 #include "sim/base/error.hpp"
+#include "sim/plan/graph_capture.hpp"
 #include "tests/real_exec/opencl/fake_driver.hpp"
 #include "tests/support/scenes.hpp"
 
 #include <dlfcn.h>
 #include <doctest/doctest.h>
 
+#include <chrono>
+#include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 using namespace schedlab;
 using schedlab::testing::Scene;
@@ -149,6 +154,86 @@ TEST_CASE("times of another clock are refused, and not drawn") {
   CHECK_THROWS_WITH_AS(run(), doctest::Contains("its times are not of one clock"), DeviceError);
   run.executor.run_options().timing = TaskTiming::none;
   CHECK_NOTHROW(run());
+}
+
+TEST_CASE("a device graph becomes a command buffer with the plan's edges, launched once a run") {
+  FakeDriver& driver = good_driver();
+  driver.extensions = "cl_khr_command_buffer";
+  driver.queues_out_of_order = 1;
+  driver.command_buffers = 8;  // kernels out of order
+  {
+    Run run;
+    REQUIRE(run.executor.facts().device_graphs);
+    const Plan plan = capture_graphs(make_policy("single_stream")->plan(run.scene.problem()));
+    run.executor.run(run.scene.graph, plan, run.work, run.execution);
+    CHECK(driver.sync_points == std::vector<std::uint32_t>{0, 1, 1});
+    CHECK(driver.buffers_launched == 1);
+    driver.failing_call = "clEnqueueCommandBufferKHR";
+    driver.failing_status = -2;
+    CHECK_THROWS_WITH_AS(run.executor.run(run.scene.graph, plan, run.work, run.execution),
+                         doctest::Contains("clEnqueueCommandBufferKHR: CL_DEVICE_NOT_AVAILABLE"),
+                         ExecutionError);
+  }
+  CHECK(driver.live_objects == 0);
+}
+
+TEST_CASE("device graphs are refused where command buffers keep an order, or lack a function") {
+  FakeDriver& driver = good_driver();
+  driver.extensions = "cl_khr_command_buffer";
+  {
+    Run run;
+    const Plan plan = capture_graphs(make_policy("single_stream")->plan(run.scene.problem()));
+    CHECK_THROWS_WITH_AS(run.executor.run(run.scene.graph, plan, run.work, run.execution),
+                         doctest::Contains("it has no command buffers of kernels out of order"),
+                         InfeasibleError);
+  }
+  driver.queues_out_of_order = 1;
+  driver.command_buffers = 8;
+  driver.failing_call = "clFinalizeCommandBufferKHR";
+  driver.failing_status = -59;  // CL_INVALID_OPERATION
+  CHECK_THROWS_WITH_AS(OpenClExecutor{options()},
+                       doctest::Contains("has no clFinalizeCommandBufferKHR"),
+                       DeviceError);
+  CHECK(driver.live_objects == 0);
+}
+
+TEST_CASE(
+    "streams of a split device take its groups in turn, and one that does not split says so") {
+  FakeDriver& driver = good_driver();
+  driver.max_groups = 4;
+  {
+    OpenClExecutorOptions split = options();
+    split.group_units = 2;  // of 4
+    OpenClExecutor executor(split);
+    TaskGraphBuilder builder;
+    for (int i = 0; i < 4; ++i) {
+      builder.add_task(
+          builder.add_operation({.name = "alone", .fixed_duration = std::chrono::microseconds{1}}));
+    }
+    const Scene scene(std::move(builder).build());
+    OpenClProxyWork work(executor, scene.graph, scene.costs);
+    Plan plan;
+    plan.streams.resize(4);
+    for (std::uint32_t i = 0; i < 4; ++i) {
+      plan.hosts[HostId{0}].calls.push_back(HostCall::launch(StreamId{i}, TaskId{i}));
+    }
+    plan.hosts[HostId{0}].calls.push_back(HostCall::synchronize_all());
+    Execution execution;
+    executor.run(scene.graph, plan, work, execution);  // warm: queues that are no stream's
+    const std::vector<std::uint32_t> before = driver.queues_of_group;
+    executor.run(scene.graph, plan, work, execution);
+    REQUIRE(before.size() == 2);
+    CHECK(driver.queues_of_group[1] - before[1] == 2);
+  }
+  CHECK(driver.live_objects == 0);
+  driver.failing_call = "clCreateSubDevices";
+  driver.failing_status = -18;
+  OpenClExecutorOptions three = options();
+  three.group_units = 3;
+  CHECK_THROWS_WITH_AS(
+      OpenClExecutor{three},
+      doctest::Contains("is not split into groups of 3: CL_DEVICE_PARTITION_FAILED"),
+      DeviceError);
 }
 
 TEST_CASE("priorities go to queues where the driver has them") {

@@ -155,10 +155,11 @@ TEST_CASE("what the kernels do not do is refused with what to do instead") {
   if (opencl_missing()) return;
   const OpenClExecutor executor;
   RecurrentSpec spec = test::odd_network(RecurrentCell::lstm);
+  spec.cell = RecurrentCell::gru_reset_before;
   const TaskGraph graph = recurrent(spec);
   CHECK_THROWS_WITH_AS(
       OpenClRecurrentWork(executor, spec, graph, seed, TensorAllocation::by_tensor),
-      doctest::Contains("all tensors have memory for the whole run"),
+      doctest::Contains("\"reset\": \"after\""),
       InfeasibleError);
   spec.type = DataType::bf16;
   CHECK_THROWS_WITH_AS(OpenClRecurrentWork(executor, spec, recurrent(spec), seed),

@@ -162,11 +162,24 @@ TEST_CASE("names of devices") {
   CHECK(device_from("cuda")->number == 0);
   CHECK(kind("cuda:3") == "cuda");
   CHECK(device_from("cuda:3")->number == 3);
-  for (const char* word : {"", "cpu:1", "cuda3", "cuda:", "cuda:-1", "cuda:1x", "CUDA"}) {
+  CHECK(device_from("opencl:1")->group_units == 0);
+  CHECK(device_from("opencl:1/4")->number == 1);
+  CHECK(device_from("opencl:1/4")->group_units == 4);
+  for (const char* word : {"",
+                           "cpu:1",
+                           "cuda3",
+                           "cuda:",
+                           "cuda:-1",
+                           "cuda:1x",
+                           "CUDA",
+                           "cuda:0/2",
+                           "opencl:/2",
+                           "opencl:0/",
+                           "opencl:0/0"}) {
     CAPTURE(word);
     CHECK_FALSE(device_from(word).has_value());
   }
-  CHECK(device_choices("mpi") == "cpu, cuda, cuda:N, opencl, opencl:N or mpi");
+  CHECK(device_choices("mpi") == "cpu, cuda, cuda:N, opencl, opencl:N, opencl:N/UNITS or mpi");
 }
 
 TEST_CASE("execute: a stopped run throws, and nothing takes the folder's name") {

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// Verbs on an OpenCL device of this computer; skipped where there is none.
+#include "sim/base/error.hpp"
+#include "sim/base/file.hpp"
+#include "studies/buckets/buckets_verb.hpp"
+#include "studies/execution/baseline_verb.hpp"
+#include "studies/execution/execute_verb.hpp"
+#include "tests/real_exec/opencl/opencl_device.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <sstream>
+#include <string>
+
+namespace schedlab {
+namespace {
+
+using nlohmann::json;
+using testing::opencl_missing;
+using testing::TemporaryFolder;
+
+constexpr const char* lstm = R"({"machine": "manycore_cpu", "policy": "diagonal", "workload":
+  {"kind": "lstm", "pass": "backward", "layers": 2, "steps": 3, "batch": 3, "hidden": 16}})";
+
+struct OpenClSession {
+  TemporaryFolder folder;
+  std::ostringstream out;
+  std::ostringstream err;
+
+  [[nodiscard]] std::string written(const std::string& name, const std::string& text) const {
+    const auto path = folder.path() / name;
+    write_file_atomically(path, text);
+    return path.string();
+  }
+  [[nodiscard]] std::string target() const { return (folder.path() / "out").string(); }
+  [[nodiscard]] Terminal terminal() {
+    return {.out = out, .err = err, .interactive = false, .stop = nullptr};
+  }
+  [[nodiscard]] json result(const char* name) const {
+    return json::parse(read_file(std::filesystem::path{target()} / name));
+  }
+};
+
+}  // namespace
+
+TEST_CASE("baseline: CLBlast in one queue, checked against double precision") {
+  if (opencl_missing()) return;
+  OpenClSession session;
+  BaselineOptions options;
+  options.spec = session.written("spec.json", lstm);
+  options.out = session.target();
+  options.device = "opencl";
+  options.repetitions = 3;
+  options.check = true;
+  CHECK(run(options, session.terminal()) == 0);
+  const json baseline = session.result("baseline.json");
+  CHECK(baseline.at("library") == "clblast");
+  const json& variant = baseline.at("workloads").at(0).at("variants").at(0);
+  CHECK(variant.at("algorithm") == "one_queue");
+  CHECK(variant.at("difference").get<double>() < 1e-5);
+  REQUIRE(variant.at("calls").size() == 2);
+  CHECK(variant.at("calls").at(1).at("call") == "backward");
+  CHECK(variant.at("calls").at(1).at("runs_us").size() == 3);
+}
+
+TEST_CASE("baseline: a library's device is one that there is") {
+  OpenClSession session;
+  BaselineOptions options;
+  options.spec = session.written("spec.json", lstm);
+  options.out = session.target();
+  for (const char* word : {"", "tpu", "cuda:1", "opencl:0/2"}) {
+    CAPTURE(word);
+    options.device = word;
+    CHECK_THROWS_WITH_AS(static_cast<void>(run(options, session.terminal())),
+                         doctest::Contains("expected cpu, cuda, opencl or opencl:N"),
+                         InputError);
+  }
+  CHECK_FALSE(std::filesystem::exists(session.target()));
+}
+
+TEST_CASE("buckets: passes train on an OpenCL device in the memory that was predicted") {
+  if (opencl_missing()) return;
+  OpenClSession session;
+  BucketsOptions options;
+  options.spec = session.written("study.json", R"({
+    "schedlab": "buckets", "version": 1, "name": "small",
+    "lengths": {"kind": "power_law", "longest": 12, "exponent": 0.5, "sequences": 32},
+    "training": [{"batch": 8}, {"batch": 8, "recompute": "data_drop"}],
+    "rule": "optimal", "buckets": 2,
+    "scenario": {"workload": {"kind": "lstm", "include_transfers": false, "layers": 2,
+                              "hidden": 32, "input": 16},
+                 "machine": "manycore_cpu", "policy": "single_stream"}})");
+  options.out = session.target();
+  options.execute = "opencl";
+  options.repetitions = 1;
+  options.memory_time = false;
+  CHECK(run(options, session.terminal()) == 0);
+  const json epochs = session.result("executed.json").at("rows");
+  REQUIRE(epochs.size() == 2);
+  for (const json& epoch : epochs) {
+    CAPTURE(epoch.dump());
+    CHECK(epoch.at("last_squared_error").get<double>() <
+          epoch.at("first_squared_error").get<double>());
+  }
+}
+
+TEST_CASE("execute: streams are spread over groups of compute units") {
+  if (opencl_missing()) return;
+  if (opencl_devices().devices.front().max_groups < 2) {
+    testing::skip("the OpenCL device cannot be split");
+    return;
+  }
+  OpenClSession session;
+  ExecuteOptions options;
+  options.spec = session.written("spec.json", lstm);
+  options.out = session.target();
+  options.device = "opencl:0/1";
+  CHECK(run_on_device(options, session.terminal()) == 0);
+  CHECK(session.out.str().find("makespan") != std::string::npos);
+  options.device = "opencl:0/1000";
+  options.overwrite = true;
+  CHECK_THROWS_WITH_AS(static_cast<void>(run_on_device(options, session.terminal())),
+                       doctest::Contains("is not split into groups of 1000"),
+                       DeviceError);
+}
+
+}  // namespace schedlab
