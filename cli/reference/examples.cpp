@@ -46,6 +46,9 @@ constexpr std::array examples{
             "out/baseline"},
     Example{"baseline",
             "schedlab baseline experiments/cpu_backward.json --device opencl --out out/baseline"},
+    Example{"validate",
+            "schedlab validate experiments/validate_quick.json --device cpu --baseline "
+            "out/baseline/baseline.json --turns 50 --out out/validation"},
     Example{"buckets", "schedlab buckets experiments/buckets.json --out out/buckets"},
     Example{"partition", "schedlab partition experiments/partition.json --out out/partition"},
     Example{"partition", "schedlab partition experiments/partition.json --out out/partition"},
