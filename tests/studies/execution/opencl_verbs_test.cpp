@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Verbs on an OpenCL device of this computer; skipped where there is none.
+#include "calibration/device_calibration.hpp"
+#include "calibration/device_experiments.hpp"
+#include "calibration/opencl_bench.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 #include "studies/buckets/buckets_verb.hpp"
@@ -105,6 +108,32 @@ TEST_CASE("buckets: passes train on an OpenCL device in the memory that was pred
     CHECK(epoch.at("last_squared_error").get<double>() <
           epoch.at("first_squared_error").get<double>());
   }
+}
+
+TEST_CASE("calibrate: copies and slow-downs beside others are read off queues of a device") {
+  if (opencl_missing()) return;
+  OpenClBench bench({}, "manycore_cpu");
+  CHECK_FALSE(bench.facts().unit_kernels);
+  for (const RuleReading& one : measure_copies(bench, {.runs = 1})) {
+    CAPTURE(one.name);
+    CHECK(one.measured());
+  }
+  constexpr CutRule cut{.flops_per_block = 1e6, .bytes_per_block = 65536};
+  const CoRunSlowDown slow =
+      measure_kernel_co_run(bench, {.runs = 1}, TaskKind::pointwise, 0, cut, bench.facts().units);
+  CHECK(slow.factor >= 1.0);
+}
+
+TEST_CASE("calibrate: a split device has its groups for units, and a kernel runs on one") {
+  if (opencl_missing()) return;
+  const OpenClDeviceFacts device = opencl_devices().devices.front();
+  if (device.max_groups < 2) {
+    testing::skip("the OpenCL device cannot be split");
+    return;
+  }
+  const OpenClBench bench({.group_units = 1}, "manycore_cpu");
+  CHECK(bench.facts().unit_kernels);
+  CHECK(bench.facts().units == device.units);
 }
 
 TEST_CASE("execute: streams are spread over groups of compute units") {
