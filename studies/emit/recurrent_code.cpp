@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A device that writes down what a recurrent network asks of it.
+#include "real_exec/recurrent/recurrent_inputs.hpp"
 #include "real_exec/recurrent_device/recurrent_launches.hpp"
 #include "sim/base/error.hpp"
 #include "studies/emit/emitted_memory.hpp"
@@ -420,7 +421,8 @@ TaskCode recurrent_code(const RecurrentSpec& spec,
   std::vector<EmittedLine> setup;
   std::vector<EmittedLine> reset;
   device->lines = &setup;
-  detail::RecurrentLaunches launches(device, spec, execution_data_seed, precision, false);
+  detail::RecurrentLaunches launches(
+      device, spec, draw_recurrent_inputs(spec, execution_data_seed), precision, false);
   if (spec.pass == RecurrentPass::backward) {
     EmittingQueue queue(*device, setup, false);
     launches.run_forward(queue);
