@@ -57,7 +57,7 @@ std::string CodeNames::add(std::string_view name) {
   return unique;
 }
 
-std::string quoted(std::string_view text) {
+std::string text_literal(std::string_view text) {
   std::string made = "\"";
   for (const char letter : text) {
     const auto code = static_cast<unsigned char>(letter);

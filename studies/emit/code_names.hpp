@@ -21,7 +21,7 @@ class CodeNames {
 };
 
 /// The text as a literal of C++, in quotes, in ASCII.
-[[nodiscard]] std::string quoted(std::string_view text);
+[[nodiscard]] std::string text_literal(std::string_view text);
 /// Text of others in a comment: on one line, and never one that goes on.
 [[nodiscard]] std::string comment(std::string_view text);
 

@@ -96,7 +96,7 @@ class CudaSource {
     for (const TaskId task : emitted_.graph().tasks()) {
       made += fmt::format("void {}(const Lane& to) {{\n  const Range range({});\n{}}}\n",
                           names_[task],
-                          quoted(emitted_.graph().name(task)),
+                          text_literal(emitted_.graph().name(task)),
                           code_.tasks[task]);
     }
     return made + "\n}  // namespace tasks\n\n";
@@ -110,7 +110,7 @@ class CudaSource {
     return fmt::format(
         "  create_stream(lanes[{0}], {1}, {2}, {3});\n",
         id.value(),
-        quoted(fmt::format("{} {}", id.value(), plan_.stream_name(id))),
+        text_literal(fmt::format("{} {}", id.value(), plan_.stream_name(id))),
         stream.priority,
         stream.sync == StreamSync::blocking ? "cudaStreamDefault" : "cudaStreamNonBlocking");
   }
@@ -264,9 +264,9 @@ class CudaSource {
         "const char* const title = {};\nconst double predicted_us = {:.6f};\n"
         "const char* const predicted_for = {};\nconst double allowed_difference = {};\n\n"
         "}}  // namespace\n",
-        quoted(emitted_.title),
+        text_literal(emitted_.title),
         to_us(emitted_.makespan),
-        quoted(emitted_.machine),
+        text_literal(emitted_.machine),
         code_.allowed_difference);
     return made;
   }
