@@ -301,6 +301,7 @@ class ValidateRun {
 
   [[nodiscard]] std::optional<Sensitivity> sensitivity_of_closest(
       const Validation& validation) const {
+    if (!measured_.complete) return std::nullopt;  // who stops it waits for what there is
     const PairOutcome* closest = nullptr;
     const auto way = [](const PairOutcome& pair) {
       return std::abs(std::log(pair.predicted_ratio));
@@ -320,7 +321,7 @@ class ValidateRun {
     return sensitivity(spec_,
                        grid_,
                        {scenario_at(closest->first), scenario_at(closest->second)},
-                       {.most_delicate = most_delicate_numbers, .stop = terminal_.stop});
+                       {.most_delicate = most_delicate_numbers});
   }
 
   [[nodiscard]] std::size_t shown_outcome(const Validation& validation) const {
