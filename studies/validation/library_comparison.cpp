@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "studies/validation/library_comparison.hpp"
 
+#include "notebooks_export/axis.hpp"
+
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -161,6 +165,27 @@ Table library_table(const Validation& validation, const std::vector<LibraryRow>&
                           validation.scenarios[row.fastest].name,
                           validation.scenarios[row.chosen].name});
     add_turns(row.turns, table.rows.back());
+  }
+  return table;
+}
+
+PrintedTable turns_table(const std::vector<LibraryRow>& rows) {
+  const auto interval = [](double us, const Interval& between) {
+    return fmt::format("{} ({} to {})",
+                       readable(from_us(us)),
+                       readable(from_us(between.low)),
+                       readable(from_us(between.high)));
+  };
+  PrintedTable table =
+      empty_table({"network", "turns", "fastest", "library", "fastest / library", "drift"}, 1);
+  for (const LibraryRow& row : rows) {
+    if (!row.turns) continue;
+    table.rows.push_back({row.network,
+                          fmt::format("{}", row.turns->turns),
+                          interval(row.turns->plan_us, row.turns->plan),
+                          interval(row.turns->library_us, row.turns->library),
+                          fmt::format("{:.3f}", row.turns->ratio()),
+                          signed_percent(row.turns->drift)});
   }
   return table;
 }

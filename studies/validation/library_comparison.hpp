@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "notebooks_export/report_document.hpp"
 #include "sim/base/robust_statistics.hpp"
 #include "sim/sweep/table.hpp"
 #include "studies/execution/baseline.hpp"
@@ -58,5 +59,7 @@ struct LibraryRow {
 /// library.csv.
 [[nodiscard]] Table library_table(const Validation& validation,
                                   const std::vector<LibraryRow>& rows);
+/// The rows that were measured in turns, for a report.
+[[nodiscard]] PrintedTable turns_table(const std::vector<LibraryRow>& rows);
 
 }  // namespace schedlab

@@ -24,8 +24,8 @@ struct ValidateOptions {
   std::string recording{};  ///< folder, instead of a device
   std::string machine{};    ///< file that replaces the spec's machine
   std::string out{};
-  std::string record{};    ///< folder that keeps what was measured
-  std::string baseline{};  ///< baseline.json of a library to compare with
+  std::string record{};     ///< folder that keeps what was measured
+  std::string baseline{};   ///< baseline.json of a library to compare with
   std::uint32_t turns = 0;  ///< of the fastest plan and that library, one after the other
   std::uint32_t repetitions = 15;
   std::uint32_t warm_up = 2;

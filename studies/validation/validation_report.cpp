@@ -69,9 +69,7 @@ class ValidationPage {
     }
     if (!whole_) return std::move(page_);
     if (all_.all.count > 0) write_kinds();
-    if (report_.sensitivity) {
-      add_sensitivity(page_, *report_.sensitivity, "Of two policies predicted to be closest: ");
-    }
+    write_sensitivity();
     write_scenarios();
     page_.heading("The spec");
     page_.code(report_.spec.text);
@@ -105,6 +103,10 @@ class ValidationPage {
     page_.link("Explore a run as predicted and as measured", "timeline.html");
   }
   void note(std::string text) { page_.paragraph(std::move(text), Tone::note); }
+  void write_sensitivity() {
+    if (!report_.sensitivity) return;
+    add_sensitivity(page_, *report_.sensitivity, "Of two policies predicted to be closest: ");
+  }
 
   void write_errors() {
     page_.heading("How good are the predictions?");
@@ -284,27 +286,12 @@ class ValidationPage {
   }
 
   void write_turns() {
-    const auto interval = [](double us, const Interval& between) {
-      return fmt::format(
-          "{} ({} to {})", readable_us(us), readable_us(between.low), readable_us(between.high));
-    };
-    PrintedTable table =
-        empty_table({"network", "turns", "fastest", "library", "fastest / library", "drift"}, 1);
-    for (const LibraryRow& row : report_.library) {
-      if (!row.turns) continue;
-      table.rows.push_back({row.network,
-                            fmt::format("{}", row.turns->turns),
-                            interval(row.turns->plan_us, row.turns->plan),
-                            interval(row.turns->library_us, row.turns->library),
-                            three_decimals(row.turns->ratio()),
-                            signed_percent(row.turns->drift)});
-    }
+    PrintedTable table = turns_table(report_.library);
     if (table.rows.empty()) return;
     page_.table(std::move(table));
     note(
         "In turns, in one process: medians and their 95 % intervals. Drift: of the library's "
-        "median "
-        "since the baseline was measured.");
+        "median since the baseline was measured.");
   }
 
   void write_order() {
