@@ -98,6 +98,9 @@ CudaProxyWork::CudaProxyWork(const CudaExecutor& /*executor*/,
   fail_without_cuda();
 }
 CudaProxyWork::~CudaProxyWork() = default;
+bool CudaProxyWork::multiplies() const {
+  return false;
+}
 void CudaProxyWork::launch(TaskId /*task*/, const detail::CudaLaunch& /*to*/) {
   fail_without_cuda();
 }
