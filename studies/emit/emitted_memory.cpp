@@ -5,11 +5,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace schedlab {
 
 void* EmittedMemory::add(std::size_t bytes) {
   const std::uintptr_t at = next_;
-  arrays_[at] = {.bytes = bytes};
+  arrays_[at] = {.number = arrays_.size(), .bytes = bytes};
   constexpr std::uintptr_t apart = 4096;
   next_ += (bytes / apart + 2) * apart;
   // An address of the emitted program's device, which nobody looks at here.
@@ -19,7 +21,7 @@ void* EmittedMemory::add(std::size_t bytes) {
 std::shared_ptr<void> EmittedMemory::add_host(std::size_t bytes) {
   auto held = std::make_shared<std::vector<std::byte>>(bytes);
   void* const data = held->data();
-  arrays_[address(data)] = {.bytes = bytes, .host = held};
+  arrays_[address(data)] = {.number = arrays_.size(), .bytes = bytes, .host = held};
   return {std::move(held), data};
 }
 
@@ -29,7 +31,7 @@ void EmittedMemory::add_pageable(const void* data, std::size_t bytes) {
     --after;
     if (address(data) < after->first + after->second.bytes) return;
   }
-  arrays_[address(data)] = {.bytes = bytes, .name = "x_pageable"};
+  arrays_[address(data)] = {.number = arrays_.size(), .bytes = bytes, .name = "x_pageable"};
 }
 
 void EmittedMemory::name(const void* data, std::string_view type, std::string name) {
@@ -40,11 +42,19 @@ void EmittedMemory::name(const void* data, std::string_view type, std::string na
 }
 
 void EmittedMemory::name_the_rest() {
-  std::size_t number = 0;
   for (auto& [at, array] : arrays_) {
-    if (array.name.empty()) array.name = fmt::format("buffer_{}", number);
-    ++number;
+    if (array.name.empty()) array.name = fmt::format("buffer_{}", array.number);
   }
+}
+
+std::vector<const EmittedArray*> EmittedMemory::arrays() const {
+  std::vector<const EmittedArray*> all;
+  all.reserve(arrays_.size());
+  for (const auto& [at, array] : arrays_) all.push_back(&array);
+  std::sort(all.begin(), all.end(), [](const EmittedArray* a, const EmittedArray* b) {
+    return a->number < b->number;
+  });
+  return all;
 }
 
 std::string EmittedMemory::text(const void* data, std::string_view type) {

@@ -14,6 +14,7 @@ namespace schedlab {
 
 /// An array of an emitted program.
 struct EmittedArray {
+  std::size_t number = 0;  ///< in the order of their making, which no address decides
   std::size_t bytes = 0;
   std::string type = "float";
   std::string name{};
@@ -34,8 +35,8 @@ class EmittedMemory {
   /// The address in the emitted program, of elements of this type. ContractViolation outside of all
   /// arrays.
   [[nodiscard]] std::string text(const void* data, std::string_view type = "float");
-  /// By address.
-  [[nodiscard]] const std::map<std::uintptr_t, EmittedArray>& arrays() const { return arrays_; }
+  /// In the order of their making.
+  [[nodiscard]] std::vector<const EmittedArray*> arrays() const;
   [[nodiscard]] static std::uintptr_t address(const void* data);
 
  private:

@@ -361,7 +361,8 @@ void name_arrays(const detail::RecurrentArrays& arrays, EmittedMemory& memory) {
 }
 
 void declare_arrays(const EmittedMemory& memory, TaskCode& code) {
-  for (const auto& [at, array] : memory.arrays()) {
+  for (const EmittedArray* const each : memory.arrays()) {
+    const EmittedArray& array = *each;
     const bool pageable = array.name == "x_pageable";
     code.memory += fmt::format("{}* {} = nullptr;\n", array.type, array.name);
     code.allocate += fmt::format("  {0} = static_cast<{1}*>({2}({3}));\n",
