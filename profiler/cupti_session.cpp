@@ -123,7 +123,7 @@ class CuptiSession::Impl {
   }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
-  // NOLINTNEXTLINE(bugprone-exception-escape): set_calls() throws only where it must work
+  // NOLINTNEXTLINE(bugprone-exception-escape): stop() looks at no result
   ~Impl() { stop(); }
 
   void push(WorkId work) {
