@@ -51,9 +51,12 @@ TEST_CASE("every machine that the library carries loads under its own name") {
                                                     "l40s",
                                                     "m40",
                                                     "manycore_cpu",
+                                                    "mi300x",
                                                     "mt_3000",
                                                     "p100",
                                                     "processors",
+                                                    "rtx_4090",
+                                                    "rtx_5090",
                                                     "sw26010_pro",
                                                     "v100"});
   for (const std::string& name : machine_names()) {
