@@ -200,6 +200,8 @@ void FluidSharing::share_changed_devices(std::int64_t now) {
       });
     }
     renew(number, device);
+    if (!device.engaged.empty()) [[unlikely]]
+      reshared_.push_back(number);
   }
   changed_devices_.clear();
 }
@@ -350,6 +352,27 @@ void FluidSharing::release(StreamId stream, Time end) {
   touch(index, kernel);
 }
 
+void FluidSharing::engage(StreamId stream) {
+  const std::uint32_t index = held_[stream.value()];
+  Kernel& kernel = kernels_[index];
+  kernel.block_demand = kernel.held_demand;
+  device_of(kernel).engaged.push_back(index);
+  touch(index, kernel);
+}
+
+FluidSharing::Completion FluidSharing::end_held(StreamId stream, Time now) {
+  const std::uint32_t index = held_[stream.value()];
+  const Kernel& kernel = kernels_[index];
+  std::vector<std::uint32_t>& engaged = device_of(kernel).engaged;
+  *std::find(engaged.begin(), engaged.end(), index) = engaged.back();
+  engaged.pop_back();
+  event_time_ = now.time_since_epoch().count();
+  dispatch_needed_ = true;
+  (void)end_due(index);
+  return {
+      .task = kernel.request.task, .stream = stream, .started = Time{Duration{kernel.started_at}}};
+}
+
 namespace {
 
 constexpr std::size_t max_forms = 1024;
@@ -377,6 +400,7 @@ void FluidSharing::reset(const Problem& problem) {
   dirty_pools_.clear();
   touched_.clear();
   changed_devices_.clear();
+  reshared_.clear();
   notices_.clear();
   dispatch_needed_ = false;
   announced_ = false;
@@ -399,6 +423,7 @@ void FluidSharing::reset(const Problem& problem) {
     state.resident_limit = device.resident_kernels;
     state.changed = false;
     state.running.clear();
+    state.engaged.clear();
     // Of equal devices, which follow each other, one tells.
     if (id == DeviceId{0} || platform_->kind_of(id) != kind) {
       kind = platform_->kind_of(id);

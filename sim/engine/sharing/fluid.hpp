@@ -100,6 +100,11 @@ class FluidSharing {
   /// present. Until then they keep their room, and from now on want bandwidth. What they get of it
   /// does not change their end: others have less while they move data.
   void release(StreamId stream, Time end);
+  /// As ExclusiveSharing's: where collectives contend, what they get of the bandwidth matters.
+  void engage(StreamId stream);
+  template <class Changed>
+  void changed_rates(Changed&& changed);
+  Completion end_held(StreamId stream, Time now);
 
   [[nodiscard]] std::size_t memory_bytes() const;
 
@@ -151,6 +156,7 @@ class FluidSharing {
     std::uint32_t resident_limit = 0;    ///< 0 = none
     bool changed = false;                ///< in changed_devices_
     std::vector<std::uint32_t> running;  ///< kernels
+    std::vector<std::uint32_t> engaged;  ///< held ones of these
     fluid::DeviceShare share;
     /// Next events of all kernels whose events `share` does not keep: the end of each cohort; of
     /// kernels with rounds ahead, and held ones, one.
@@ -290,7 +296,8 @@ class FluidSharing {
   std::vector<std::uint32_t> touched_;          // kernels to share bandwidth with and to schedule
   std::vector<std::uint32_t> changed_devices_;  // of touched kernels
   std::vector<Notice> notices_;
-  std::vector<std::uint32_t> held_;  // by stream: its last held kernel
+  std::vector<std::uint32_t> held_;      // by stream: its last held kernel
+  std::vector<std::uint32_t> reshared_;  // devices with engaged kernels that have shared anew
   /// Something arrived, is dirty or touched, was announced or ended since the last dispatch.
   bool dispatch_needed_ = false;
   bool announced_ = false;  // next_completion() has told the time of the notices
@@ -313,6 +320,17 @@ void FluidSharing::dispatch(Time now, OnStart&& on_start, OnDispatched&& on_disp
   }
   notices_.clear();
   announced_ = false;
+}
+
+template <class Changed>
+void FluidSharing::changed_rates(Changed&& changed) {
+  for (const std::uint32_t number : reshared_) {
+    const DeviceState& device = devices_[number];
+    for (const std::uint32_t index : device.engaged) {
+      changed(kernels_[index].request.stream, device.share.rate_of(kernels_[index]));
+    }
+  }
+  reshared_.clear();
 }
 
 }  // namespace schedlab
