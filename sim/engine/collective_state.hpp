@@ -66,8 +66,6 @@ class CollectiveState {
   }
 
   // Where collectives contend.
-  /// Nothing has started that has not ended.
-  [[nodiscard]] bool idle() const { return ends_.next_time() == KernelHeap::never; }
   /// All parts have started; `flow`: its number among Transfers, or none.
   void begin(const Complete& complete, std::uint32_t flow, Time now) {
     Running& running = running_[complete.id];

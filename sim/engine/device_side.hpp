@@ -138,11 +138,10 @@ class DeviceSide {
 
   /// Before `horizon` nothing arrives: a sharing model may go on by itself until then.
   [[nodiscard]] Time next_completion(Time horizon) {
-    if (contend_ && !scratch_.collectives.idle()) [[unlikely]] {
-      // At every event of the model, rates may change, and with them the ends of collectives.
-      return std::min(next_of_kernels(now_), scratch_.collectives.next_end());
-    }
-    return next_of_kernels(horizon);
+    if (!contend_) [[likely]]
+      return next_of_kernels(horizon);
+    const Time end = scratch_.collectives.next_end();
+    return std::min(next_of_kernels(std::min(horizon, end)), end);
   }
   void complete_one();
   [[nodiscard]] bool dispatch_needed() const { return sharing_.dispatch_needed(); }

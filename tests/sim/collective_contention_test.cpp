@@ -123,7 +123,8 @@ TEST_CASE("collectives in device graphs contend as those in streams do") {
 TEST_CASE("collectives that share a link share its bandwidth, in every model") {
   for (const SharingModel sharing : all_models) {
     ContentionScene scene{2, sharing};
-    const auto first = scene.collective(10us, 0.001, {{scene.links[0], 0.8}, {scene.links[1], 0.4}});
+    const auto first =
+        scene.collective(10us, 0.001, {{scene.links[0], 0.8}, {scene.links[1], 0.4}});
     const auto second = scene.collective(20us, 0.001, {{scene.links[0], 0.8}});
     const auto third = scene.collective(15us, 0.001, {{scene.links[1], 0.6}});
     for (std::uint32_t rank = 0; rank < 2; ++rank) {
@@ -276,6 +277,39 @@ TEST_CASE("kernels and collectives of random sizes end when the rules say") {
               doctest::Approx(works[i].ended).epsilon(1e-6));
       }
     }
+  }
+}
+
+TEST_CASE("how often anybody looks changes nothing where collectives contend") {
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    const auto tasks_of = [seed](bool looks) {
+      Rng rng{seed};
+      ContentionScene scene{2, SharingModel::fluid, 4};
+      for (int i = 0; i < 8; ++i) {
+        const auto stream = static_cast<std::uint32_t>(rng.below(2));
+        const auto lasts = [&] {
+          return Duration{1 + static_cast<std::int64_t>(rng.below(30'000'000))};
+        };
+        const auto parts = scene.collective(lasts(), 0.25, {{scene.links[0], 0.7}});
+        for (std::uint32_t rank = 0; rank < 2; ++rank) {
+          scene.launch(rank, stream, parts[rank]);
+          for (const std::uint32_t other : {1 - stream, 2U}) {
+            const double share = 0.25 * static_cast<double>(1 + rng.below(4));
+            scene.launch(rank, other, scene.task(rank, lasts(), share));
+          }
+        }
+      }
+      for (int i = 0; looks && i < 500; ++i) {
+        scene.call(0, HostCall::sleep_ns(1 + static_cast<std::uint32_t>(rng.below(900))));
+      }
+      Trace trace = scene.run();
+      std::sort(trace.tasks.begin(), trace.tasks.end(), [](const TaskSpan& a, const TaskSpan& b) {
+        return a.task < b.task;
+      });
+      return trace.tasks;
+    };
+    CAPTURE(seed);
+    CHECK(tasks_of(true) == tasks_of(false));
   }
 }
 

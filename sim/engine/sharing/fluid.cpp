@@ -118,7 +118,7 @@ void FluidSharing::dispatch_queues(Pool& pool, std::int64_t now) {
       queue.head = kernel.next_waiting;
       if (queue.head == nil) queue.tail = nil;
       --pool.waiting;
-      if (!kernel.request.quiet) notices_.push_back({index, false});
+      if (!kernel.request.quiet) notices_.push_back({index, Notice::What::placed});
     }
   }
 }
@@ -201,9 +201,18 @@ void FluidSharing::share_changed_devices(std::int64_t now) {
     }
     renew(number, device);
     if (!device.engaged.empty()) [[unlikely]]
-      reshared_.push_back(number);
+      note_rates(device);
   }
   changed_devices_.clear();
+}
+
+void FluidSharing::note_rates(DeviceState& device) {
+  for (Engaged& engaged : device.engaged) {
+    const std::uint64_t rate = device.share.rate_of(kernels_[engaged.kernel]);
+    if (rate == engaged.rate) continue;
+    engaged.rate = rate;
+    notices_.push_back({engaged.kernel, Notice::What::rate});
+  }
 }
 
 void FluidSharing::renew_of_several(std::uint32_t number, const DeviceState& device) {
@@ -356,16 +365,21 @@ void FluidSharing::engage(StreamId stream) {
   const std::uint32_t index = held_[stream.value()];
   Kernel& kernel = kernels_[index];
   kernel.block_demand = kernel.held_demand;
-  device_of(kernel).engaged.push_back(index);
+  device_of(kernel).engaged.push_back({.kernel = index});
   touch(index, kernel);
 }
 
 FluidSharing::Completion FluidSharing::end_held(StreamId stream, Time now) {
   const std::uint32_t index = held_[stream.value()];
   const Kernel& kernel = kernels_[index];
-  std::vector<std::uint32_t>& engaged = device_of(kernel).engaged;
-  *std::find(engaged.begin(), engaged.end(), index) = engaged.back();
+  std::vector<Engaged>& engaged = device_of(kernel).engaged;
+  *std::find_if(engaged.begin(), engaged.end(), [index](const Engaged& one) {
+    return one.kernel == index;
+  }) = engaged.back();
   engaged.pop_back();
+  std::erase_if(notices_, [index](const Notice& notice) {
+    return notice.kernel == index && notice.what == Notice::What::rate;
+  });
   event_time_ = now.time_since_epoch().count();
   dispatch_needed_ = true;
   (void)end_due(index);
@@ -400,7 +414,7 @@ void FluidSharing::reset(const Problem& problem) {
   dirty_pools_.clear();
   touched_.clear();
   changed_devices_.clear();
-  reshared_.clear();
+  new_rates_.clear();
   notices_.clear();
   dispatch_needed_ = false;
   announced_ = false;

@@ -148,6 +148,10 @@ class FluidSharing {
     std::uint32_t cycling = nil;
     bool dirty = false;
   };
+  struct Engaged {
+    std::uint32_t kernel = nil;
+    std::uint64_t rate = fluid::whole_rate;
+  };
   struct DeviceState {
     std::uint32_t first_pool = 0;
     std::uint32_t pools = 0;
@@ -156,7 +160,7 @@ class FluidSharing {
     std::uint32_t resident_limit = 0;    ///< 0 = none
     bool changed = false;                ///< in changed_devices_
     std::vector<std::uint32_t> running;  ///< kernels
-    std::vector<std::uint32_t> engaged;  ///< held ones of these
+    std::vector<Engaged> engaged;        ///< held ones of these that move data
     fluid::DeviceShare share;
     /// Next events of all kernels whose events `share` does not keep: the end of each cohort; of
     /// kernels with rounds ahead, and held ones, one.
@@ -164,8 +168,13 @@ class FluidSharing {
   };
   /// What the engine has to be told.
   struct Notice {
+    enum class What : std::uint8_t {
+      placed,  ///< fully
+      start,   ///< of a held kernel
+      rate,    ///< of an engaged kernel
+    };
     std::uint32_t kernel;
-    bool start;  ///< of a held kernel; else: fully placed
+    What what;
   };
 
   [[gnu::noinline]] void make_form(Form& form,
@@ -246,6 +255,7 @@ class FluidSharing {
   void note_change(std::uint32_t number, DeviceState& device);
   [[gnu::noinline]] void share_bandwidth(std::int64_t now);
   [[gnu::noinline]] void share_changed_devices(std::int64_t now);
+  [[gnu::noinline]] void note_rates(DeviceState& device);
   static void count_rounds(std::uint32_t index, Kernel& kernel, const Pool& pool);
   void schedule(std::uint32_t index, Kernel& kernel, DeviceState& device);
   [[nodiscard]] std::int64_t next_own_time(const Kernel& kernel) const;
@@ -296,8 +306,8 @@ class FluidSharing {
   std::vector<std::uint32_t> touched_;          // kernels to share bandwidth with and to schedule
   std::vector<std::uint32_t> changed_devices_;  // of touched kernels
   std::vector<Notice> notices_;
-  std::vector<std::uint32_t> held_;      // by stream: its last held kernel
-  std::vector<std::uint32_t> reshared_;  // devices with engaged kernels that have shared anew
+  std::vector<std::uint32_t> held_;       // by stream: its last held kernel
+  std::vector<std::uint32_t> new_rates_;  // engaged kernels
   /// Something arrived, is dirty or touched, was announced or ended since the last dispatch.
   bool dispatch_needed_ = false;
   bool announced_ = false;  // next_completion() has told the time of the notices
@@ -313,10 +323,15 @@ void FluidSharing::dispatch(Time now, OnStart&& on_start, OnDispatched&& on_disp
   place(now.time_since_epoch().count());  // before those who are told touch kernels
   for (const Notice& notice : notices_) {
     const KernelRequest& request = kernels_[notice.kernel].request;
-    if (notice.start || !request.held) {
+    if (notice.what == Notice::What::rate) {
+      new_rates_.push_back(notice.kernel);
+      continue;
+    }
+    const bool placed = notice.what == Notice::What::placed;
+    if (!placed || !request.held) {
       on_start(request, Time{Duration{kernels_[notice.kernel].started_at}});
     }
-    if (!notice.start) on_dispatched(request);
+    if (placed) on_dispatched(request);
   }
   notices_.clear();
   announced_ = false;
@@ -324,13 +339,11 @@ void FluidSharing::dispatch(Time now, OnStart&& on_start, OnDispatched&& on_disp
 
 template <class Changed>
 void FluidSharing::changed_rates(Changed&& changed) {
-  for (const std::uint32_t number : reshared_) {
-    const DeviceState& device = devices_[number];
-    for (const std::uint32_t index : device.engaged) {
-      changed(kernels_[index].request.stream, device.share.rate_of(kernels_[index]));
-    }
+  for (const std::uint32_t index : new_rates_) {
+    const Kernel& kernel = kernels_[index];
+    changed(kernel.request.stream, devices_[kernel.request.device.value()].share.rate_of(kernel));
   }
-  reshared_.clear();
+  new_rates_.clear();
 }
 
 }  // namespace schedlab
