@@ -38,6 +38,7 @@ class PointwiseBeside {
  public:
   PointwiseBeside() {
     platform_.ranks = 2;
+    platform_.network.ranks_per_node = 1;  // between nodes, as in the trace
     platform_.network.collectives.units = 20;
   }
   /// How much longer it takes beside the exchange.

@@ -3,6 +3,7 @@
 #include "sim/base/rng.hpp"
 #include "sim/bounds/ladder.hpp"
 #include "sim/plan/graph_capture.hpp"
+#include "sim/trace/critical_path.hpp"
 #include "tests/support/ranks.hpp"
 
 #include <algorithm>
@@ -82,6 +83,9 @@ TEST_CASE("kernels beside a collective take of its bandwidth, and it slows down 
     check_near(scene.span(trace, first).duration(), 24us);
     check_near(scene.span(trace, second).duration(), 24us);
     for (const TaskId part : parts) check_near(scene.span(trace, part).duration(), 28us);
+    const CostTable costs = scene.costs();
+    const auto path = trace_critical_path({scene.graph(), scene.platform, costs}, trace);
+    check_near(path.slowed, 8us);
     // Where it does not contend its time is its own, and the kernels' is the same until it ends.
     scene.platform.network.collectives.contend = false;
     const Trace fixed = scene.run();
