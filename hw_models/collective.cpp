@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -37,6 +38,10 @@ class LinkLoads {
       most = std::max(most, load / routes_.bandwidth(link).count());
     }
     return most * bytes / efficiency;
+  }
+  /// Adds `bytes` of every flow to what goes over each link.
+  void add_bytes(double bytes, std::map<LinkId, double>& sums) const {
+    for (const auto& [link, weight] : loads_) sums[link] += weight * bytes;
   }
 
  private:
@@ -124,6 +129,15 @@ class Group {
       }
     }
   }
+  /// Rings inside nodes, and rings of the equal ranks of all nodes.
+  void add_levels(LinkLoads& inside, LinkLoads& across) const {
+    for (std::uint32_t n = 0; n < nodes(); ++n) {
+      for (std::uint32_t i = 0; i < max_in_node_; ++i) {
+        inside.add(rank(n, i), rank(n, (i + 1) % max_in_node_), 1.0);
+        across.add(rank(n, i), rank((n + 1) % nodes(), i), 1.0);
+      }
+    }
+  }
   /// Chains inside nodes; between nodes two binary trees with half the bytes each, the second with
   /// the nodes in reverse, so that (nearly) nobody is inside both. `up`: also towards the root.
   void add_trees(LinkLoads& loads, bool up) const {
@@ -158,15 +172,24 @@ double fraction(std::uint32_t n) {
   return static_cast<double>(n - 1) / n;
 }
 
+int passes_of(CollectiveOp op) {
+  return op == CollectiveOp::all_reduce ? 2 : 1;
+}
+
+/// What each rank of a ring hands on.
+double ring_bytes(const CollectiveSpec& spec, std::uint32_t ranks) {
+  const bool broadcast = spec.op == CollectiveOp::broadcast;
+  return static_cast<double>(spec.bytes.count()) *
+         (broadcast ? 1.0 : passes_of(spec.op) * fraction(ranks));
+}
+
 CollectiveTime ring_time(const CollectiveSpec& spec, const Group& group, double efficiency) {
   LinkLoads loads{group.routes()};
   group.add_ring(loads);
-  const bool broadcast = spec.op == CollectiveOp::broadcast;
-  const int passes = spec.op == CollectiveOp::all_reduce ? 2 : 1;
+  const int passes = passes_of(spec.op);
   const std::int64_t across = group.nodes() - 1;
   const std::int64_t inside = group.size() - group.nodes();
-  const double bytes =
-      static_cast<double>(spec.bytes.count()) * (broadcast ? 1.0 : passes * fraction(group.size()));
+  const double bytes = ring_bytes(spec, group.size());
   return {.algorithm = CollectiveAlgorithm::ring,
           .latency = passes * (inside * group.step_in_node() + across * group.ring_step()),
           .bytes = round_up_seconds(loads.seconds(bytes, efficiency))};
@@ -206,14 +229,9 @@ CollectiveTime hierarchical_time(const CollectiveSpec& spec,
                                  double efficiency) {
   LinkLoads inside{group.routes()};
   LinkLoads across{group.routes()};
+  group.add_levels(inside, across);
   const std::uint32_t per_node = group.max_in_node();
-  for (std::uint32_t n = 0; n < group.nodes(); ++n) {
-    for (std::uint32_t i = 0; i < per_node; ++i) {
-      inside.add(group.rank(n, i), group.rank(n, (i + 1) % per_node), 1.0);
-      across.add(group.rank(n, i), group.rank((n + 1) % group.nodes(), i), 1.0);
-    }
-  }
-  const int passes = spec.op == CollectiveOp::all_reduce ? 2 : 1;
+  const int passes = passes_of(spec.op);
   const auto bytes = static_cast<double>(spec.bytes.count());
   const std::int64_t steps_inside = per_node - 1;
   const std::int64_t steps_across = group.nodes() - 1;
@@ -307,7 +325,74 @@ double traffic_factor(CollectiveOp op, std::uint32_t ranks) {
   return 0;
 }
 
+/// Bytes over each link, from the beginning to the end.
+std::map<LinkId, double> bytes_over_links(const CollectiveSpec& spec,
+                                          CollectiveAlgorithm algorithm,
+                                          const Group& group) {
+  std::map<LinkId, double> sums;
+  LinkLoads loads{group.routes()};
+  const auto bytes = static_cast<double>(spec.bytes.count());
+  switch (algorithm) {
+    case CollectiveAlgorithm::tree:
+      group.add_trees(loads, spec.op == CollectiveOp::all_reduce);
+      loads.add_bytes(bytes, sums);
+      break;
+    case CollectiveAlgorithm::pairwise:
+      group.add_pairs(loads);
+      loads.add_bytes(bytes / group.size(), sums);
+      break;
+    case CollectiveAlgorithm::hierarchical: {
+      LinkLoads across{group.routes()};
+      group.add_levels(loads, across);
+      const int passes = passes_of(spec.op);
+      const std::uint32_t in_node = group.max_in_node();
+      loads.add_bytes(passes * fraction(in_node) * bytes, sums);
+      across.add_bytes(passes * fraction(group.nodes()) * bytes / in_node, sums);
+      break;
+    }
+    case CollectiveAlgorithm::in_switch:  // in and out of every device, as in a ring
+      group.add_ring(loads);
+      loads.add_bytes(bytes * (1 + 1.0 / group.size()), sums);
+      break;
+    default:
+      group.add_ring(loads);
+      loads.add_bytes(ring_bytes(spec, group.size()), sums);
+      break;
+  }
+  return sums;
+}
+
+/// What collectives by this algorithm reach of a link at best.
+double best_link_share(CollectiveAlgorithm algorithm, const Group& group, const Network& network) {
+  const CollectiveCosts& costs = network.collectives;
+  if (algorithm == CollectiveAlgorithm::in_switch) {
+    return costs.in_switch[SwitchParameter::link_share];
+  }
+  const auto& protocols =
+      algorithm == CollectiveAlgorithm::pairwise ? costs.pairwise_protocols : costs.ring_protocols;
+  const bool fitted =
+      group.nodes() == 1 && !protocols.empty() && network.device.bandwidth > Bandwidth{0.0};
+  return fitted ? protocols.back()[ProtocolParameter::link_share] : costs.efficiency;
+}
+
 }  // namespace
+
+std::vector<LinkShare> collective_link_shares(const CollectiveSpec& spec,
+                                              std::span<const std::uint32_t> ranks,
+                                              const Platform& platform) {
+  if (ranks.size() <= 1) return {};
+  const CollectiveTime time = collective_time(spec, ranks, platform);
+  const Group group{ranks, platform};
+  const double reached = best_link_share(time.algorithm, group, platform.network);
+  const double seconds = to_seconds(time.total());
+  std::vector<LinkShare> uses;
+  if (!(seconds > 0.0)) return uses;
+  for (const auto& [link, bytes] : bytes_over_links(spec, time.algorithm, group)) {
+    const double share = bytes / (group.routes().bandwidth(link).count() * reached * seconds);
+    if (share > 0.0) uses.push_back({.link = link, .share = std::min(share, 1.0)});
+  }
+  return uses;
+}
 
 CollectiveTime collective_time(const CollectiveSpec& spec,
                                std::span<const std::uint32_t> ranks,

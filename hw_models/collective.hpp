@@ -43,8 +43,8 @@ struct CollectiveTime {
 /// channels. The steps' latencies follow NCCL's tuning model (NVIDIA/nccl, src/graph/tuning.cc):
 /// counted along the way of one chunk.
 ///
-/// automatic: the fastest of those that apply. One rank: no time. Not modelled: other traffic on
-/// the same links.
+/// automatic: the fastest of those that apply. One rank: no time. Other traffic on the same links:
+/// collective_link_shares().
 /// Throws InfeasibleError if the platform has no network, a rank has no place in it, or the
 /// algorithm does not do the operation.
 [[nodiscard]] CollectiveTime collective_time(const CollectiveSpec& spec,
@@ -62,6 +62,14 @@ struct CollectiveTime {
                                        const Platform& platform,
                                        DeviceId kind);
 
+/// What the collective takes of links, on average over collective_time(): of each the bytes that go
+/// over it, over that time and what collectives reach of it at best (collective_efficiency; the
+/// link_share of the protocol for the largest sizes). The busiest link of a large collective is
+/// nearly full.
+[[nodiscard]] std::vector<LinkShare> collective_link_shares(const CollectiveSpec& spec,
+                                                            std::span<const std::uint32_t> ranks,
+                                                            const Platform& platform);
+
 /// A cost model of devices whose collectives cost what collective_cost() says.
 class NetworkCostModel : public CostModel {
  public:
@@ -71,6 +79,14 @@ class NetworkCostModel : public CostModel {
                                              const Platform& platform,
                                              DeviceId kind) const final {
     return collective_cost(operation, spec, ranks, platform, kind);
+  }
+  [[nodiscard]] std::vector<LinkShare> collective_links(const Operation& operation,
+                                                        const CollectiveSpec& spec,
+                                                        std::span<const std::uint32_t> ranks,
+                                                        const Platform& platform) const final {
+    // Of a measured or fixed time nobody knows the links.
+    if (operation.fixed_duration > Duration{0}) return {};
+    return collective_link_shares(spec, ranks, platform);
   }
 };
 

@@ -131,6 +131,12 @@ std::vector<MachineNumber> collectives() {
        [](Platform& p, double v) { p.network.collectives.switch_reduces = v > 0; },
        0,
        1},
+      {"network",
+       "collective_contention",
+       "1: collectives slow down by the memory bandwidth and links that others leave them; 0: not.",
+       [](Platform& p, double v) { p.network.collectives.contend = v > 0; },
+       0,
+       1},
       us("collective_base_us",
          "Part of a collective's time that depends on nothing.",
          [](Platform& p, double v) {

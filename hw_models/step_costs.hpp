@@ -40,6 +40,12 @@ class StepCosts final : public CostModel {
                                              DeviceId kind) const override {
     return model_.estimate_collective(operation, spec, ranks, platform, kind);
   }
+  [[nodiscard]] std::vector<LinkShare> collective_links(const Operation& operation,
+                                                        const CollectiveSpec& spec,
+                                                        std::span<const std::uint32_t> ranks,
+                                                        const Platform& platform) const override {
+    return model_.collective_links(operation, spec, ranks, platform);
+  }
 
  private:
   struct Steps {

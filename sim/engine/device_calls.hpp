@@ -180,6 +180,8 @@ bool DeviceSide<Sharing>::pass_wait(std::uint32_t connection, Item& item) {
 
 template <class Sharing>
 void DeviceSide<Sharing>::complete_one() {
+  if (contend_ && scratch_.collectives.next_end() == now_) [[unlikely]]
+    return end_collective();
   typename Sharing::Completion completion;
   if (!sharing_.pop_completion(now_, completion)) {
     // A model may have gone on by itself to where kernels were placed: nothing else happens then.
@@ -188,6 +190,12 @@ void DeviceSide<Sharing>::complete_one() {
     }
     return;
   }
+  complete(completion);
+}
+
+/// The kernel has ended, now.
+template <class Sharing>
+inline void DeviceSide<Sharing>::complete(const typename Sharing::Completion& completion) {
   Stream& s = stream(completion.stream);
   if (completion.quiet) {
     Connection& c = scratch_.connections[s.connection];

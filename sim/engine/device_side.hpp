@@ -47,7 +47,8 @@ class DeviceSide {
         first_connection_(problem.platform.device_count(), nil) {
     if (problem.platform.ranks > 1) ranks_.resize(problem.platform.device_count());
     sharing_.reset(problem);
-    scratch.collectives.reset(problem.graph, problem.costs);
+    scratch.collectives.reset(problem);
+    contend_ = scratch.collectives.contend();
     items_.clear();
     scratch.connections.clear();
     scratch.streams.clear();
@@ -137,11 +138,10 @@ class DeviceSide {
 
   /// Before `horizon` nothing arrives: a sharing model may go on by itself until then.
   [[nodiscard]] Time next_completion(Time horizon) {
-    if constexpr (requires { sharing_.next_completion(now_, horizon); }) {
-      return sharing_.next_completion(now_, horizon);
-    } else {
-      return sharing_.next_completion();
-    }
+    if (!contend_) [[likely]]
+      return next_of_kernels(horizon);
+    const Time end = scratch_.collectives.next_end();
+    return std::min(next_of_kernels(std::min(horizon, end)), end);
   }
   void complete_one();
   [[nodiscard]] bool dispatch_needed() const { return sharing_.dispatch_needed(); }
@@ -156,12 +156,29 @@ class DeviceSide {
           touch(request.connection);
           if (request.held) start_part(request);
         });
+    if (contend_) [[unlikely]]
+      follow_rates();
   }
   void set_now(Time now) { now_ = now; }
+  /// The links' rates are new: collectives follow them.
+  void follow_links() {
+    CollectiveState& collectives = scratch_.collectives;
+    scratch_.transfers.changed_flows([&](std::uint32_t collective, double rate) {
+      collectives.set_link_rate(CollectiveId{collective}, rate);
+    });
+    collectives.update(now_);
+  }
   /// Everything that could happen at this instant has happened.
   [[nodiscard]] bool quiescent() const { return scratch_.dirty.empty() && !dispatch_needed(); }
 
  private:
+  [[gnu::always_inline]] Time next_of_kernels(Time horizon) {
+    if constexpr (requires { sharing_.next_completion(now_, horizon); }) {
+      return sharing_.next_completion(now_, horizon);
+    } else {
+      return sharing_.next_completion();
+    }
+  }
   [[gnu::noinline]] void share(std::uint32_t connection);
   [[gnu::always_inline]] std::uint32_t append(Stream& s,
                                               HostCall call,
@@ -180,10 +197,15 @@ class DeviceSide {
   /// A collective's part has all it needs; once the last has, all end together.
   [[gnu::noinline]] void start_part(const KernelRequest& request) {
     const auto complete = scratch_.collectives.start(request.task, request.stream);
+    if (contend_ && !complete.streams.empty()) return begin_contending(complete);
     for (const StreamId stream : complete.streams) {
       sharing_.release(stream, now_ + complete.duration);
     }
   }
+  void begin_contending(const CollectiveState::Complete& complete);
+  [[gnu::noinline]] void follow_rates();
+  [[gnu::noinline]] void end_collective();
+  [[gnu::always_inline]] void complete(const typename Sharing::Completion& completion);
   /// What the connection's head waits for has been recorded, now.
   void let_go(std::uint32_t connection, Connection& waiting) {
     waiting.waiting = false;
@@ -288,6 +310,7 @@ class DeviceSide {
   std::uint32_t all_idle_waiter_ = nil;
   Time now_{};
   Time last_end_{};
+  bool contend_ = false;       ///< collectives do (CollectiveState)
   std::uint32_t fetched_ = 0;  ///< an item that was fetched and not looked at
 };
 

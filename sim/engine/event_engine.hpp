@@ -35,10 +35,10 @@ class EventEngine {
         options_(options),
         trace_(trace),
         devices_(problem, options_, scratch, sharing, trace_),
-        networked_(!source.plan().messages.empty() &&
+        networked_((!source.plan().messages.empty() || scratch.collectives.contend()) &&
                    problem.platform.network.topology != Topology::none),
         single_(source.plan().hosts.size() == 1),
-        alone_(single_ && source.plan().messages.empty()),
+        alone_(single_ && source.plan().messages.empty() && !scratch.collectives.contend()),
         two_threads_(problem.platform.host(HostId{0}).front_end_thread) {
     trace.tasks.clear();
     trace.hosts.clear();
@@ -54,7 +54,7 @@ class EventEngine {
     scratch.messages.assign(source.plan().messages.size(), Message{});
     scratch.graphs.assign(source.plan().graphs.size(), GraphState{});
     trace.messages.clear();
-    if (!scratch.messages.empty()) {
+    if (!scratch.messages.empty() || networked_) {
       const auto ranks = std::max(problem.platform.device_count(), scratch.hosts.size());
       scratch.transfers.reset(problem.platform.network, static_cast<std::uint32_t>(ranks));
     }
@@ -206,9 +206,9 @@ class EventEngine {
   DeviceSide<Sharing> devices_;
   std::uint64_t steps_ = 0;
   std::vector<LinkId> route_;  // scratch of messages
-  bool networked_;             // messages take time
+  bool networked_;             // messages, or collectives that contend, take of links
   bool single_;
-  bool alone_;        ///< one host thread, no messages: nothing but devices happens while it waits
+  bool alone_;        ///< one host thread, no messages: nothing but kernels happens while it waits
   bool two_threads_;  ///< the host's front end has a thread of its own
 };
 
@@ -233,6 +233,7 @@ bool EventEngine<Source, Sharing>::step() {
     }
     if (outdated) {
       scratch_.transfers.recompute_rates(devices_.now());
+      devices_.follow_links();
       return true;
     }
     const Time next = std::min({completion, arrival, transfer});

@@ -14,6 +14,7 @@ void Transfers::reset(const Network& network, std::uint32_t ranks) {
   transfers_.clear();
   free_.clear();
   changed_links_.clear();
+  changed_flows_.clear();
   ends_.clear();
   links_.resize(routes_.link_count());
   for (std::uint32_t i = 0; i < links_.size(); ++i) {
@@ -31,8 +32,7 @@ void Transfers::mark(LinkId link) {
   changed_links_.push_back(link.value());
 }
 
-void Transfers::start(std::uint32_t payload, std::span<const LinkId> route, Bytes bytes, Time now) {
-  SCHEDLAB_EXPECTS(!route.empty() && bytes > Bytes{0}, "a transfer has bytes and a route");
+std::uint32_t Transfers::add(std::uint32_t payload, Time now) {
   std::uint32_t index = 0;
   if (free_.empty()) {
     index = static_cast<std::uint32_t>(transfers_.size());
@@ -44,21 +44,55 @@ void Transfers::start(std::uint32_t payload, std::span<const LinkId> route, Byte
   Transfer& transfer = transfers_[index];
   transfer.payload = payload;
   transfer.active = true;
-  transfer.limit = std::numeric_limits<double>::infinity();
+  transfer.flow = false;
   transfer.rate = 0;
-  transfer.left = static_cast<double>(bytes.count());
   transfer.updated = now;
   transfer.end = Time::max();
+  return index;
+}
+
+void Transfers::enter_links(std::uint32_t index) {
+  const Transfer& transfer = transfers_[index];
+  for (std::size_t i = 0; i < transfer.route.size(); ++i) {
+    LinkState& state = links_[transfer.route[i].value()];
+    state.transfers.push_back({index, transfer.weights[i]});
+    state.demand += transfer.limit * transfer.weights[i];
+    mark(transfer.route[i]);
+  }
+}
+
+void Transfers::start(std::uint32_t payload, std::span<const LinkId> route, Bytes bytes, Time now) {
+  SCHEDLAB_EXPECTS(!route.empty() && bytes > Bytes{0}, "a transfer has bytes and a route");
+  const std::uint32_t index = add(payload, now);
+  Transfer& transfer = transfers_[index];
+  transfer.left = static_cast<double>(bytes.count());
   transfer.route.assign(route.begin(), route.end());
+  transfer.weights.assign(route.size(), 1.0);
+  transfer.limit = std::numeric_limits<double>::infinity();
   for (const LinkId link : route) {
     transfer.limit = std::min(transfer.limit, links_[link.value()].bandwidth);
   }
-  for (const LinkId link : route) {
-    LinkState& state = links_[link.value()];
-    state.transfers.push_back(index);
-    state.demand += transfer.limit;
-    mark(link);
+  enter_links(index);
+}
+
+std::uint32_t Transfers::start_flow(std::uint32_t payload,
+                                    std::span<const LinkShare> uses,
+                                    Time now) {
+  const std::uint32_t index = add(payload, now);
+  Transfer& flow = transfers_[index];
+  flow.flow = true;
+  flow.limit = 0;
+  flow.route.clear();
+  flow.weights.clear();
+  for (const LinkShare& use : uses) {
+    flow.route.push_back(use.link);
+    flow.weights.push_back(use.share * links_[use.link.value()].bandwidth);
+    flow.limit = std::max(flow.limit, flow.weights.back());
   }
+  SCHEDLAB_EXPECTS(flow.limit > 0.0, "a flow takes something of a link");
+  for (double& weight : flow.weights) weight /= flow.limit;
+  enter_links(index);
+  return index;
 }
 
 void Transfers::collect(std::uint32_t first) {
@@ -70,7 +104,7 @@ void Transfers::collect(std::uint32_t first) {
     const LinkState& link = links_[group_links_[i]];
     // A link that bounds nobody couples nobody; but what it bounded until now is to be looked at.
     if (!link.changed && !bounds(link)) continue;
-    for (const std::uint32_t index : link.transfers) {
+    for (const auto& [index, weight] : link.transfers) {
       Transfer& transfer = transfers_[index];
       if (transfer.visited) continue;
       transfer.visited = true;
@@ -96,10 +130,11 @@ void Transfers::freeze(std::uint32_t index, double rate) {
   Transfer& transfer = transfers_[index];
   transfer.frozen = true;
   transfer.new_rate = std::min(rate, transfer.limit);
-  for (const LinkId link : transfer.route) {
-    LinkState& state = links_[link.value()];
+  for (std::size_t i = 0; i < transfer.route.size(); ++i) {
+    LinkState& state = links_[transfer.route[i].value()];
     if (!state.visited) continue;
-    state.left = std::max(0.0, state.left - transfer.new_rate);
+    state.left = std::max(0.0, state.left - transfer.new_rate * transfer.weights[i]);
+    state.weight -= transfer.weights[i];
     --state.unfrozen;
   }
 }
@@ -116,7 +151,9 @@ void Transfers::fill() {
     LinkState& link = links_[index];
     link.left = link.bandwidth;
     link.unfrozen = static_cast<std::uint32_t>(link.transfers.size());
-    if (bounds(link)) push_level(link.left / link.unfrozen, index);
+    link.weight = 0;
+    for (const OnLink& on : link.transfers) link.weight += on.weight;
+    if (bounds(link)) push_level(link.left / link.weight, index);
   }
   const auto later = [](const Level& a, const Level& b) {
     return a.rate != b.rate ? a.rate > b.rate : a.index > b.index;
@@ -132,13 +169,13 @@ void Transfers::fill() {
     }
     LinkState& link = links_[level.index];
     if (link.unfrozen == 0) continue;
-    const double share = link.left / link.unfrozen;
+    const double share = link.left / link.weight;
     if (share > level.rate) {
       push_level(share, level.index);
       continue;
     }
-    for (const std::uint32_t index : link.transfers) {
-      if (!transfers_[index].frozen) freeze(index, share);
+    for (const OnLink& on : link.transfers) {
+      if (!transfers_[on.transfer].frozen) freeze(on.transfer, share);
     }
   }
 }
@@ -146,6 +183,11 @@ void Transfers::fill() {
 void Transfers::apply(Transfer& transfer, std::uint32_t index, Time now) {
   transfer.visited = false;
   if (transfer.new_rate == transfer.rate) return;
+  if (transfer.flow) {
+    transfer.rate = transfer.new_rate;
+    changed_flows_.push_back(index);
+    return;
+  }
   const double moved = transfer.rate * to_seconds(now - transfer.updated);
   transfer.left = std::max(0.0, transfer.left - moved);
   transfer.updated = now;
@@ -181,27 +223,34 @@ Time Transfers::next_end() {
   return Time::max();
 }
 
-std::uint32_t Transfers::pop_end() {
-  const std::uint32_t index = ends_.pop().payload;
+void Transfers::remove(std::uint32_t index) {
   Transfer& transfer = transfers_[index];
   transfer.active = false;
   transfer.end = Time::max();
-  for (const LinkId link : transfer.route) {
-    LinkState& state = links_[link.value()];
-    const auto found = std::find(state.transfers.begin(), state.transfers.end(), index);
+  for (std::size_t i = 0; i < transfer.route.size(); ++i) {
+    LinkState& state = links_[transfer.route[i].value()];
+    const auto found = std::find_if(state.transfers.begin(),
+                                    state.transfers.end(),
+                                    [&](const OnLink& on) { return on.transfer == index; });
     *found = state.transfers.back();
     state.transfers.pop_back();
     // An empty link starts afresh: no rounding is carried from one message to the next.
-    state.demand = state.transfers.empty() ? 0 : state.demand - transfer.limit;
-    mark(link);
+    state.demand =
+        state.transfers.empty() ? 0 : state.demand - transfer.limit * transfer.weights[i];
+    mark(transfer.route[i]);
   }
   free_.push_back(index);
-  return transfer.payload;
+}
+
+std::uint32_t Transfers::pop_end() {
+  const std::uint32_t index = ends_.pop().payload;
+  remove(index);
+  return transfers_[index].payload;
 }
 
 double Transfers::rate_of(std::uint32_t payload) const {
   for (const Transfer& transfer : transfers_) {
-    if (transfer.active && transfer.payload == payload) return transfer.rate;
+    if (transfer.active && !transfer.flow && transfer.payload == payload) return transfer.rate;
   }
   return 0;
 }
@@ -210,11 +259,14 @@ std::size_t Transfers::memory_bytes() const {
   std::size_t bytes = transfers_.capacity() * sizeof(Transfer) +
                       links_.capacity() * sizeof(LinkState) + ends_.memory_bytes() +
                       levels_.capacity() * sizeof(Level) +
-                      (free_.capacity() + changed_links_.capacity() + group_links_.capacity() +
-                       group_transfers_.capacity()) *
+                      (free_.capacity() + changed_links_.capacity() + changed_flows_.capacity() +
+                       group_links_.capacity() + group_transfers_.capacity()) *
                           sizeof(std::uint32_t);
-  for (const Transfer& transfer : transfers_) bytes += transfer.route.capacity() * sizeof(LinkId);
-  for (const LinkState& link : links_) bytes += link.transfers.capacity() * sizeof(std::uint32_t);
+  for (const Transfer& transfer : transfers_) {
+    bytes +=
+        transfer.route.capacity() * sizeof(LinkId) + transfer.weights.capacity() * sizeof(double);
+  }
+  for (const LinkState& link : links_) bytes += link.transfers.capacity() * sizeof(OnLink);
   return bytes;
 }
 

@@ -13,8 +13,9 @@
 namespace schedlab {
 
 /// The bytes under way on the links of a network. Each transfer moves at one rate over its whole
-/// route; links are shared max-min fairly among the transfers on them (progressive filling:
-/// Bertsekas and Gallager, Data Networks, 1992, 6.5.2).
+/// route, and each flow (a collective) takes of all its links in proportion to one rate; links are
+/// shared max-min fairly among the transfers on them (progressive filling: Bertsekas and Gallager,
+/// Data Networks, 1992, 6.5.2).
 ///
 /// A link that could carry all its transfers at the most that each can reach elsewhere never
 /// bounds anybody: it is left out, so a change costs no more than the transfers that are coupled
@@ -31,6 +32,22 @@ class Transfers {
   void recompute_rates(Time now);
   /// Time::max() if nothing is under way. Valid when rates are not outdated.
   [[nodiscard]] Time next_end();
+
+  /// Begins what lasts until stop_flow() and takes `uses`, not empty, at its full rate. Counts as
+  /// one transfer on the link of which it takes most. Returns its number.
+  std::uint32_t start_flow(std::uint32_t payload, std::span<const LinkShare> uses, Time now);
+  void stop_flow(std::uint32_t flow) { remove(flow); }
+  /// changed(payload, rate), as a share of the full rate, for every flow whose rate is new; at
+  /// once after recompute_rates().
+  template <class Changed>
+  void changed_flows(Changed&& changed) {
+    for (const std::uint32_t index : changed_flows_) {
+      const Transfer& flow = transfers_[index];
+      changed(flow.payload, flow.rate / flow.limit);
+    }
+    changed_flows_.clear();
+  }
+
   /// The payload of a transfer that ends at next_end(); its links are free at once.
   std::uint32_t pop_end();
 
@@ -45,6 +62,7 @@ class Transfers {
   struct Transfer {
     std::uint32_t payload = 0;
     bool active = false;
+    bool flow = false;     // has no end of its own
     bool visited = false;  // collected by the present update
     bool frozen = false;   // has its new rate
     double limit = 0;      // bytes/s: the narrowest link of its route
@@ -54,16 +72,22 @@ class Transfers {
     Time updated{};
     Time end = Time::max();
     std::vector<LinkId> route;
+    std::vector<double> weights;  // by link of the route: taken for each byte/s of the rate
+  };
+  struct OnLink {
+    std::uint32_t transfer = 0;
+    double weight = 1;
   };
   struct LinkState {
     double bandwidth = 0;
-    double demand = 0;  // sum of its transfers' limits
-    std::vector<std::uint32_t> transfers;
+    double demand = 0;  // sum of its transfers' limits, weighted
+    std::vector<OnLink> transfers;
     bool changed = false;
     bool visited = false;
     // Of the present update.
     double left = 0;
     std::uint32_t unfrozen = 0;
+    double weight = 0;  // of those
   };
   struct Level {
     double rate = 0;
@@ -74,6 +98,9 @@ class Transfers {
   [[nodiscard]] static bool bounds(const LinkState& link) {
     return link.demand > link.bandwidth * (1.0 + 1e-9);
   }
+  std::uint32_t add(std::uint32_t payload, Time now);
+  void enter_links(std::uint32_t index);
+  void remove(std::uint32_t index);
   void mark(LinkId link);
   void collect(std::uint32_t link);
   void fill();
@@ -86,6 +113,7 @@ class Transfers {
   std::vector<std::uint32_t> free_;
   std::vector<LinkState> links_;
   std::vector<std::uint32_t> changed_links_;
+  std::vector<std::uint32_t> changed_flows_;
   std::vector<std::uint32_t> group_links_;      // scratch of recompute_rates()
   std::vector<std::uint32_t> group_transfers_;  // likewise
   std::vector<std::uint32_t> updated_links_;    // of all groups of one update

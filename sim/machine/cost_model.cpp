@@ -11,6 +11,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <tuple>
 #include <utility>
 
 namespace schedlab {
@@ -150,6 +152,13 @@ Estimate CostModel::estimate_collective(const Operation& operation,
   return {.duration = operation.fixed_duration, .share = 1.0, .bandwidth = {}};
 }
 
+std::vector<LinkShare> CostModel::collective_links(const Operation& /*operation*/,
+                                                   const CollectiveSpec& /*spec*/,
+                                                   std::span<const std::uint32_t> /*ranks*/,
+                                                   const Platform& /*platform*/) const {
+  return {};
+}
+
 Bytes bytes_of_tensors(const TaskGraph& graph) {
   double sum = 0;
   for (const TensorId tensor : graph.tensors().ids()) {
@@ -192,7 +201,32 @@ CostTable::CostTable(const TaskGraph& graph, const Platform& platform, const Cos
       has_staging_ = has_staging_ || entry.staging_before + entry.staging_after > Duration{0};
     }
   }
-  if (!graph.collectives().empty()) estimate_collectives(graph, platform, model);
+  if (graph.collectives().empty()) return;
+  estimate_collectives(graph, platform, model);
+  if (platform.network.collectives.contend) find_links(graph, platform, model);
+}
+
+void CostTable::find_links(const TaskGraph& graph,
+                           const Platform& platform,
+                           const CostModel& model) {
+  const CollectiveTable& collectives = graph.collectives();
+  using Key =
+      std::tuple<OperationId, CollectiveOp, Bytes, CollectiveAlgorithm, std::vector<std::uint32_t>>;
+  std::map<Key, std::uint32_t> known;
+  for (const CollectiveId id : collectives.ids()) {
+    const CollectiveSpec& spec = collectives.spec(id);
+    const OperationId operation = graph.operation_id(collectives.tasks(id).front());
+    std::vector<std::uint32_t> ranks;
+    for (const TaskId task : collectives.tasks(id)) ranks.push_back(graph.rank(task));
+    const auto [at, fresh] =
+        known.try_emplace({operation, spec.op, spec.bytes, spec.algorithm, ranks},
+                          static_cast<std::uint32_t>(link_uses_.size()));
+    if (fresh) {
+      link_uses_.push_back(
+          model.collective_links(graph.operations()[operation], spec, ranks, platform));
+    }
+    links_of_.push_back(at->second);
+  }
 }
 
 void CostTable::estimate_collectives(const TaskGraph& graph,
@@ -283,7 +317,7 @@ std::size_t CostTable::memory_bytes() const {
   return operation_of_.raw().capacity() * sizeof(OperationId) +
          task_durations_.capacity() * sizeof(Duration) +
          collective_durations_.raw().capacity() * sizeof(Duration) +
-         entries_.capacity() * sizeof(Entry);
+         links_of_.raw().capacity() * sizeof(std::uint32_t) + entries_.capacity() * sizeof(Entry);
 }
 
 }  // namespace schedlab

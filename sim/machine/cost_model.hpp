@@ -62,6 +62,13 @@ class CostModel {
                                                      std::span<const std::uint32_t> ranks,
                                                      const Platform& platform,
                                                      DeviceId kind) const;
+  /// What the collective takes of the network's links while it runs at full speed, on average over
+  /// its time alone; each link once. Default: nothing.
+  [[nodiscard]] virtual std::vector<LinkShare> collective_links(
+      const Operation& operation,
+      const CollectiveSpec& spec,
+      std::span<const std::uint32_t> ranks,
+      const Platform& platform) const;
 };
 
 /// Bytes of all tensors, on average over the ranks.
@@ -122,6 +129,10 @@ class CostTable {
   [[nodiscard]] Duration duration(CollectiveId collective) const {
     return collective_durations_[collective];
   }
+  /// What it takes of links; empty where collectives do not contend (CollectiveCosts::contend).
+  [[nodiscard]] std::span<const LinkShare> links(CollectiveId collective) const {
+    return links_of_.empty() ? std::span<const LinkShare>{} : link_uses_[links_of_[collective]];
+  }
   /// All durations on one device, one per task.
   [[nodiscard]] IdVector<TaskId, Duration> durations(DeviceId device = DeviceId{0}) const;
 
@@ -143,6 +154,7 @@ class CostTable {
   void estimate_collectives(const TaskGraph& graph,
                             const Platform& platform,
                             const CostModel& model);
+  void find_links(const TaskGraph& graph, const Platform& platform, const CostModel& model);
   /// As Platform::kind_of.
   [[nodiscard]] std::uint32_t kind_of(DeviceId device) const {
     return device.value() < last_kind_ ? device.value() : last_kind_;
@@ -152,7 +164,9 @@ class CostTable {
   std::vector<Duration> task_durations_;  // [task] or [device][task]; empty: the operation's
   std::size_t device_stride_ = 0;         // 0: the same on every device
   IdVector<CollectiveId, Duration> collective_durations_;
-  std::vector<Entry> entries_;  // [kind of device][operation]
+  std::vector<std::vector<LinkShare>> link_uses_;   // of collectives that differ
+  IdVector<CollectiveId, std::uint32_t> links_of_;  // in link_uses_
+  std::vector<Entry> entries_;                      // [kind of device][operation]
   std::size_t operation_count_ = 0;
   std::uint32_t last_kind_ = 0;
   bool has_staging_ = false;

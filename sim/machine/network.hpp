@@ -38,6 +38,14 @@ struct Link {
   friend bool operator==(const Link&, const Link&) = default;
 };
 
+/// What something takes of one direction of a link.
+struct LinkShare {
+  LinkId link;
+  double share = 0;  ///< of its bandwidth, 0 to 1
+
+  friend bool operator==(const LinkShare&, const LinkShare&) = default;
+};
+
 /// What collectives cost beyond latency and bandwidth of the links (hw_models/collective.hpp).
 struct CollectiveCosts {
   std::uint32_t units = 1;   ///< of its class that the kernel of a collective holds on each device
@@ -45,6 +53,8 @@ struct CollectiveCosts {
   Duration base{0};          ///< once per collective
   Duration step_in_node{0};  ///< per step between devices of one node
   Duration step_between_nodes{0};
+  /// Do collectives slow down by the memory bandwidth and the links that others leave them?
+  bool contend = false;
   /// What a library's protocols were fitted to take inside a node
   /// (hw_models/fitted_collective.hpp), by rising size from which they are used: those of rings,
   /// and of all-to-alls; empty: the numbers above hold there, too.

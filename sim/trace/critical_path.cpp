@@ -160,14 +160,24 @@ class Walk {
     return nobody;
   }
 
-  /// The parts of a collective wait for each other, which is not interference.
+  /// The parts of a collective wait for each other, which is not interference: the part that
+  /// started last, which is the one on the path, may be longer where collectives contend.
   [[nodiscard]] Duration longer_than_alone(const TaskSpan& span) const {
-    if (!shares_units(problem_.platform.sharing) ||
-        problem_.graph.collectives().of(span.task).valid()) {
-      return Duration{0};
-    }
-    const Duration alone = problem_.costs.duration(span.task, span.device);
+    const CollectiveId collective = problem_.graph.collectives().of(span.task);
+    const bool may_be = collective.valid() ? problem_.platform.network.collectives.contend
+                                           : shares_units(problem_.platform.sharing);
+    if (!may_be) return Duration{0};
+    const Duration alone = collective.valid() ? alone_together(collective)
+                                              : problem_.costs.duration(span.task, span.device);
     return std::max(Duration{0}, span.duration() - alone);
+  }
+  [[nodiscard]] Duration alone_together(CollectiveId collective) const {
+    if (problem_.costs.task_durations().empty()) return problem_.costs.duration(collective);
+    Duration longest{0};
+    for (const TaskId part : problem_.graph.collectives().tasks(collective)) {
+      longest = std::max(longest, problem_.costs.duration(part));
+    }
+    return longest;
   }
 
   [[nodiscard]] std::uint32_t last_task() const {

@@ -159,6 +159,71 @@ TEST_CASE("more bytes, more ranks or less bandwidth never make a collective fast
   }
 }
 
+TEST_CASE(
+    "what a collective takes of links: the bytes over each, over its time and what it reaches") {
+  Platform platform = nodes_of_eight(4);
+  platform.network.collectives.efficiency = 0.8;
+  const auto bytes_over =
+      [&](const CollectiveSpec& one, const LinkShare& use, const Routes& routes) {
+        const double seconds = to_seconds(collective_time(one, all(32), platform).total());
+        return use.share * seconds * 0.8 * routes.bandwidth(use.link).count();
+      };
+  const Routes routes{platform.network, 32};
+  const auto bytes = static_cast<double>((64_MiB).count());
+  // Ring: the busiest links are full while bytes move; NICs carry an eighth of their node's flow.
+  const auto ring = spec(CollectiveOp::all_reduce, CollectiveAlgorithm::ring);
+  const auto uses = collective_link_shares(ring, all(32), platform);
+  const CollectiveTime time = collective_time(ring, all(32), platform);
+  double busiest = 0;
+  for (const LinkShare& use : uses) {
+    busiest = std::max(busiest, use.share);
+    const bool nic = routes.bandwidth(use.link) == 50_GB_per_s;
+    const double flow = 62.0 / 32 * bytes;
+    if (nic) CHECK(bytes_over(ring, use, routes) == doctest::Approx(flow / 8));
+    if (!nic) CHECK(bytes_over(ring, use, routes) <= flow * (1 + 1e-9));
+  }
+  CHECK(busiest == doctest::Approx(to_seconds(time.bytes) / to_seconds(time.total())));
+  // Each link once, by rising number.
+  for (std::size_t i = 1; i < uses.size(); ++i) CHECK(uses[i - 1].link < uses[i].link);
+  // By levels: NICs carry 2 x 3/4 of an eighth, device links 2 x 7/8.
+  const auto levels = spec(CollectiveOp::all_reduce, CollectiveAlgorithm::hierarchical);
+  for (const LinkShare& use : collective_link_shares(levels, all(32), platform)) {
+    const double across = 1.5 / 8 * bytes;
+    const bool nic = routes.bandwidth(use.link) == 50_GB_per_s;
+    CHECK(bytes_over(levels, use, routes) == doctest::Approx(nic ? across : 1.75 * bytes));
+  }
+  // Pairwise: a rank sends 31/32 of its bytes.
+  const auto pairs = spec(CollectiveOp::all_to_all, CollectiveAlgorithm::automatic);
+  double sent = 0;
+  for (const LinkShare& use : collective_link_shares(pairs, all(32), platform)) {
+    if (routes.bandwidth(use.link) == 50_GB_per_s) sent += bytes_over(pairs, use, routes) / 64;
+  }
+  CHECK(sent == doctest::Approx(24.0 / 32 * bytes));
+}
+
+TEST_CASE("two large collectives of a node fill its links, small ones hardly take any") {
+  for (const char* const name : {"a100", "h100", "h200", "b200"}) {
+    Platform platform = load_machine(name).platform;
+    platform.ranks = 4;
+    CHECK(platform.network.collectives.contend);
+    for (const auto op : {CollectiveOp::all_reduce, CollectiveOp::all_to_all}) {
+      const auto share = [&](Bytes bytes) {
+        double most = 0;
+        for (const LinkShare& use : collective_link_shares(
+                 spec(op, CollectiveAlgorithm::automatic, bytes), all(4), platform)) {
+          most = std::max(most, use.share);
+        }
+        return most;
+      };
+      CAPTURE(name);
+      CHECK(share(1_GiB) > 0.7);
+      CHECK(share(1_GiB) <= 1.0);
+      CHECK(share(1_KiB) < 0.01);
+      CHECK(share(16_MiB) > share(1_MiB));
+    }
+  }
+}
+
 TEST_CASE("what cannot be done is said") {
   const auto ring = spec(CollectiveOp::all_reduce, CollectiveAlgorithm::ring);
   CHECK_THROWS_WITH_AS(static_cast<void>(collective_time(ring, all(2), ideal_platform())),

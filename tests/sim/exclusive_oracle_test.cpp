@@ -82,6 +82,11 @@ class PlainExclusive {
       if (kernel.request.stream == stream && kernel.running) kernel.end = end;
     }
   }
+  // Collectives do not contend here.
+  void engage(StreamId) {}
+  template <class Changed>
+  void changed_rates(Changed&&) {}
+  Completion end_held(StreamId, Time) { return {}; }
 
  private:
   struct Kernel {

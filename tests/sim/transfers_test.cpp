@@ -202,3 +202,69 @@ TEST_CASE("no byte is lost: the integral of the rate of each transfer is its siz
     }
   }
 }
+
+TEST_CASE("flows over several links get what raising all rates together gives them") {
+  struct Flow {
+    std::vector<LinkShare> uses;
+    double limit = 0;  // bytes/s on the link of which it takes most
+    double rate = 0;
+    bool stopped = false;
+  };
+  const Routes network{tree(), 4};
+  std::vector<LinkId> links;
+  for (std::uint32_t rank = 0; rank < 4; ++rank) network.route(rank, (rank + 1) % 4, links);
+  const double bandwidth = 10e9;
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    Rng rng{seed};
+    Transfers transfers;
+    transfers.reset(tree(), 4);
+    std::vector<Flow> flows(1 + rng.below(5));
+    for (std::uint32_t i = 0; i < flows.size(); ++i) {
+      for (const LinkId link : links) {
+        const double share = 0.1 * static_cast<double>(rng.below(11));
+        if (share == 0.0 || rng.below(2) == 0) continue;
+        flows[i].uses.push_back({link, share});
+        flows[i].limit = std::max(flows[i].limit, share * bandwidth);
+      }
+      if (flows[i].uses.empty()) flows[i] = {.uses = {{links[0], 0.5}}, .limit = 0.5 * bandwidth};
+      static_cast<void>(transfers.start_flow(i, flows[i].uses, Time{}));
+    }
+    // On a link a flow takes its rate times what it takes there over what it takes most anywhere.
+    const auto raises = [&](LinkId link, bool stopped) {
+      double sum = 0;
+      for (const Flow& flow : flows) {
+        for (const LinkShare& use : flow.uses) {
+          if (use.link != link) continue;
+          const double weight = use.share * bandwidth / flow.limit;
+          sum += stopped ? weight * flow.rate : (flow.stopped ? 0.0 : weight);
+        }
+      }
+      return sum;
+    };
+    for (;;) {
+      double raise = std::numeric_limits<double>::infinity();
+      for (const Flow& flow : flows) {
+        if (!flow.stopped) raise = std::min(raise, flow.limit - flow.rate);
+      }
+      if (raise == std::numeric_limits<double>::infinity()) break;
+      for (const LinkId link : links) {
+        const double rising = raises(link, false);
+        if (rising > 0) raise = std::min(raise, (bandwidth - raises(link, true)) / rising);
+      }
+      for (Flow& flow : flows) flow.rate += flow.stopped ? 0.0 : std::max(0.0, raise);
+      for (Flow& flow : flows) {
+        flow.stopped = flow.stopped || flow.rate >= flow.limit * (1 - 1e-12);
+        for (const LinkShare& use : flow.uses) {
+          flow.stopped = flow.stopped || raises(use.link, true) >= bandwidth * (1 - 1e-12);
+        }
+      }
+    }
+    transfers.recompute_rates(Time{});
+    std::vector<double> rates(flows.size(), 0.0);
+    transfers.changed_flows([&](std::uint32_t flow, double rate) { rates[flow] = rate; });
+    for (std::size_t i = 0; i < flows.size(); ++i) {
+      CAPTURE(seed);
+      CHECK(rates[i] == doctest::Approx(flows[i].rate / flows[i].limit).epsilon(1e-9));
+    }
+  }
+}

@@ -34,6 +34,11 @@ class PlainFluid {
   [[nodiscard]] Time next_completion();
   bool pop_completion(Time now, Completion& completed);
   void release(StreamId stream, Time end);
+  // Collectives do not contend here.
+  void engage(StreamId) {}
+  template <class Changed>
+  void changed_rates(Changed&&) {}
+  Completion end_held(StreamId, Time) { return {}; }
   /// Cohorts that have ended so far.
   [[nodiscard]] std::uint64_t events() const { return events_; }
 

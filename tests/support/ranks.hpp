@@ -49,12 +49,15 @@ class RankScene {
     builder.set_rank(id, rank);
     return id;
   }
-  /// One part on each rank.
-  std::vector<TaskId> collective(Duration duration, double share = 1.0) {
+  /// One part on each rank; `links`: what it takes of them alone.
+  std::vector<TaskId> collective(Duration duration,
+                                 double share = 1.0,
+                                 std::vector<LinkShare> links = {}) {
     std::vector<TaskId> parts;
     const CollectiveId id =
         builder.add_collective({.op = CollectiveOp::all_reduce, .bytes = 1_MiB});
     const OperationId reduce = operation(TaskKind::collective, duration, share);
+    links_["operation " + std::to_string(shares_.size() - 1)] = std::move(links);
     for (std::uint32_t rank = 0; rank < platform.ranks; ++rank) {
       const TaskId part = builder.add_task(
           reduce, {}, "reduce_" + std::to_string(id.value()) + "@" + std::to_string(rank));
@@ -84,10 +87,12 @@ class RankScene {
     }
     return graph_;
   }
+  [[nodiscard]] CostTable costs() {
+    return CostTable{graph(), platform, Model{shares_, links_, full_bandwidth}};
+  }
   [[nodiscard]] Trace run(const SimulationOptions& options = {}) {
-    const TaskGraph& built = graph();
-    const CostTable costs{built, platform, Model{shares_, full_bandwidth}};
-    return simulate({built, platform, costs}, plan, options);
+    const CostTable made = costs();
+    return simulate({graph(), platform, made}, plan, options);
   }
   [[nodiscard]] std::vector<Finding> check() { return schedlab::check(graph(), platform, plan); }
   [[nodiscard]] static const TaskSpan& span(const Trace& trace, TaskId task) {
@@ -103,8 +108,10 @@ class RankScene {
  private:
   class Model final : public CostModel {
    public:
-    Model(const std::map<std::string, double>& shares, Bandwidth full)
-        : shares_(shares), full_bandwidth_(full) {}
+    Model(const std::map<std::string, double>& shares,
+          const std::map<std::string, std::vector<LinkShare>>& links,
+          Bandwidth full)
+        : shares_(shares), links_(links), full_bandwidth_(full) {}
     [[nodiscard]] std::string_view name() const override { return "by hand"; }
     [[nodiscard]] Estimate estimate(const Operation& operation,
                                     const Device& /*device*/) const override {
@@ -120,9 +127,17 @@ class RankScene {
                                                DeviceId /*kind*/) const override {
       return estimate(operation, Device{});
     }
+    [[nodiscard]] std::vector<LinkShare> collective_links(
+        const Operation& operation,
+        const CollectiveSpec& /*spec*/,
+        std::span<const std::uint32_t> /*ranks*/,
+        const Platform& /*platform*/) const override {
+      return links_.at(operation.name);
+    }
 
    private:
     const std::map<std::string, double>& shares_;
+    const std::map<std::string, std::vector<LinkShare>>& links_;
     Bandwidth full_bandwidth_;
   };
 
@@ -133,6 +148,7 @@ class RankScene {
   }
 
   std::map<std::string, double> shares_;
+  std::map<std::string, std::vector<LinkShare>> links_;
   TaskGraph graph_;
   bool built_ = false;
 };

@@ -3,6 +3,7 @@
 
 #include "sim/engine/sharing/fluid_kernel.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -41,6 +42,9 @@ class BandwidthShare {
     total_ += wanted - kernel.demand;
     kernel.demand = wanted;
   }
+
+  /// Progress of a kernel, in multiples of 2^-32, as of the last sharing.
+  [[nodiscard]] std::uint64_t rate_of(const Kernel& kernel) const;
 
   // While saturated.
   /// Is the next event of this kernel kept here?
@@ -135,6 +139,11 @@ inline std::int64_t BandwidthShare::own_time(const Kernel& kernel,
   // A picosecond ago the progress was less by the level.
   ticked = progress - Wide{done} * kernel.demand < level_;
   return kernel.own + static_cast<std::int64_t>(done);
+}
+
+inline std::uint64_t BandwidthShare::rate_of(const Kernel& kernel) const {
+  if (!kernel.slowed) return whole_rate;
+  return std::max<std::uint64_t>(1, divide(Wide{level_} << 32U, kernel.demand));
 }
 
 inline void BandwidthShare::round_own_time(Kernel& kernel, Wide given) const {

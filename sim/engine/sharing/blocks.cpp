@@ -26,6 +26,7 @@ void BlocksSharing::reset(const Problem& problem) {
   arrived_.clear();
   marked_.clear();
   ends_.clear();
+  engaged_.clear();
   dirty_ = false;
   for (const DeviceId id : platform_->device_ids()) {
     const Device& device = platform_->device(id);
@@ -268,7 +269,24 @@ Time BlocksSharing::next_completion() {
 
 bool BlocksSharing::pop_completion(Time now, Completion& completed) {
   drop_stale_ends();
-  const std::uint32_t id = ends_.pop().payload;
+  return end_cohort(ends_.pop().payload, now, completed);
+}
+
+void BlocksSharing::engage(StreamId stream) {
+  engaged_.push_back(held_[stream.value()]);
+  dirty_ = true;  // somebody is to ask for its rate
+}
+
+BlocksSharing::Completion BlocksSharing::end_held(StreamId stream, Time now) {
+  const std::uint32_t index = held_[stream.value()];
+  engaged_.erase(std::find(engaged_.begin(), engaged_.end(), index));
+  Completion completed;
+  while (!end_cohort(kernels_[index].cohorts.front(), now, completed)) {
+  }
+  return completed;
+}
+
+bool BlocksSharing::end_cohort(std::uint32_t id, Time now, Completion& completed) {
   Cohort& cohort = cohorts_[id];
   cohort.end = Time::max();
   const std::uint32_t index = cohort.kernel;

@@ -66,6 +66,15 @@ class BlocksSharing {
   /// The blocks of the stream's held kernel, all placed, end together at `end`, not before the
   /// present. Until then they keep their room and what they want; what they get does not matter.
   void release(StreamId stream, Time end);
+  /// As ExclusiveSharing's: where collectives contend, what they get does matter.
+  void engage(StreamId stream);
+  template <class Changed>
+  void changed_rates(Changed&& changed) const {
+    for (const std::uint32_t index : engaged_) {
+      changed(kernels_[index].request.stream, std::uint64_t{rate_of(kernels_[index])} << 2U);
+    }
+  }
+  Completion end_held(StreamId stream, Time now);
 
   [[nodiscard]] std::size_t memory_bytes() const;
 
@@ -153,6 +162,9 @@ class BlocksSharing {
   [[nodiscard]] Pool& pool_of(const Cohort& cohort) { return pools_[kernels_[cohort.kernel].pool]; }
 
   void drop_stale_ends();
+  bool end_cohort(std::uint32_t cohort, Time now, Completion& completed);
+  /// Of the slowest of its blocks.
+  [[nodiscard]] std::uint32_t rate_of(const Kernel& kernel) const;
 
   const CostTable* costs_ = nullptr;
   const Platform* platform_ = nullptr;
@@ -169,7 +181,8 @@ class BlocksSharing {
   std::vector<UnitShare> places_;     // likewise
   LeastLoadedPlacement placement_;
   EventQueue ends_;
-  std::vector<std::uint32_t> held_;  // by stream: its last held kernel
+  std::vector<std::uint32_t> held_;     // by stream: its last held kernel
+  std::vector<std::uint32_t> engaged_;  // held kernels that move data
   std::vector<BlockPlacement>* log_ = nullptr;
   bool dirty_ = false;
 };

@@ -45,6 +45,13 @@ std::uint32_t BlocksSharing::rate_of(const Pool& pool, const Unit& unit) const {
   return static_cast<std::uint32_t>(std::uint64_t{throughput} * rate_one / unit.demand);
 }
 
+std::uint32_t BlocksSharing::rate_of(const Kernel& kernel) const {
+  std::uint32_t slowest = rate_one;
+  for (const std::uint32_t id : kernel.cohorts) slowest = std::min(slowest, cohorts_[id].unit_rate);
+  const std::uint64_t product = std::uint64_t{slowest} * kernel.bandwidth_rate / rate_one;
+  return static_cast<std::uint32_t>(std::max<std::uint64_t>(1, product));
+}
+
 /// Blocks on units that have come to differ part ways.
 void BlocksSharing::follow_units(std::uint32_t id) {
   Pool& pool = pool_of(cohorts_[id]);

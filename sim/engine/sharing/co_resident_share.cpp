@@ -19,7 +19,7 @@ void CoResidentShare::reset(const Device& device) {
     classes_.emplace_back().units = unit_class.count;
   }
   classes_.emplace_back();  // kernels of no class
-  for (UnitClassState& units : classes_) units.clock.rate = full_rate;
+  for (UnitClassState& units : classes_) units.clock.rate = whole_rate;
   bandwidth_ = {};
   demand_ = 0;
   members_.clear();
@@ -42,12 +42,26 @@ std::int64_t CoResidentShare::own_time(const Kernel& kernel, std::int64_t now, b
   const Wide progress = clock.at_time(now) - kernel.given;
   // A picosecond ago the progress was less by the rate.
   if (member.limit == Limit::units) {
-    ticked = progress % full_rate < clock.rate;
-    return kernel.own + static_cast<std::int64_t>(progress / full_rate);
+    ticked = progress % whole_rate < clock.rate;
+    return kernel.own + static_cast<std::int64_t>(progress / whole_rate);
   }
   const std::uint64_t done = divide(progress, kernel.demand);
   ticked = progress - Wide{done} * kernel.demand < clock.rate;
   return kernel.own + static_cast<std::int64_t>(done);
+}
+
+std::uint64_t CoResidentShare::rate_of(const Kernel& kernel) const {
+  if (kernel.share == nil) return whole_rate;
+  const Member& member = members_[kernel.share];
+  switch (member.limit) {
+    case Limit::units:
+      return clock_of(member).rate;
+    case Limit::bandwidth:
+      return std::max<std::uint64_t>(1, divide(Wide{bandwidth_.rate} << 32U, member.demand));
+    case Limit::none:
+      break;
+  }
+  return whole_rate;
 }
 
 void CoResidentShare::update_demand(std::uint32_t index,
@@ -134,19 +148,19 @@ void CoResidentShare::find_largest(std::uint32_t unit_class) {
 
 /// Of the kernels that share units of the class.
 std::uint64_t CoResidentShare::rate_of(const UnitClassState& units) const {
-  if (units.units <= units.taken_whole) return full_rate;  // without limit, or nobody shares any
+  if (units.units <= units.taken_whole) return whole_rate;  // without limit, or nobody shares any
   const std::int64_t shared = units.units - units.taken_whole;
-  std::uint64_t rate = full_rate;
+  std::uint64_t rate = whole_rate;
   if (units.most > unit_throughput && units.blocks != 0) {
     const std::int64_t fullest = on_fullest_unit(units.blocks, units.wanted, shared, units.most);
     if (fullest > unit_throughput) {
-      rate = full_rate * unit_throughput / static_cast<std::uint64_t>(fullest);
+      rate = whole_rate * unit_throughput / static_cast<std::uint64_t>(fullest);
     }
   }
   const std::int64_t there_is = shared * throughput_;
   if (units.kernels > 1 && throughput_ < unit_throughput && units.wanted > there_is) {
     rate = std::min(rate,
-                    divide(Wide{full_rate} * static_cast<std::uint64_t>(there_is),
+                    divide(Wide{whole_rate} * static_cast<std::uint64_t>(there_is),
                            static_cast<std::uint64_t>(units.wanted)));
   }
   return std::max<std::uint64_t>(1, rate);
@@ -170,7 +184,7 @@ void CoResidentShare::set_limit(Member& member,
 
 void CoResidentShare::share_bandwidth(std::vector<Kernel>& kernels, std::int64_t now) {
   const auto give_all = [&](Member& member) {
-    const bool slowed = unit_rate(member) != full_rate;
+    const bool slowed = unit_rate(member) != whole_rate;
     set_limit(member, kernels[member.kernel], slowed ? Limit::units : Limit::none, now);
   };
   std::uint64_t total = demand_;
@@ -178,7 +192,7 @@ void CoResidentShare::share_bandwidth(std::vector<Kernel>& kernels, std::int64_t
     total = 0;
     for (Member& member : members_) {
       member.wanted =
-          static_cast<std::uint64_t>(Wide{member.demand} * unit_rate(member) / full_rate);
+          static_cast<std::uint64_t>(Wide{member.demand} * unit_rate(member) / whole_rate);
       total += member.wanted;
     }
   }
@@ -220,7 +234,7 @@ std::int64_t CoResidentShare::time_of(const Member& member,
   if (member.event == never) return never;
   if (member.limit == Limit::none) return member.event - kernel.own;
   const Clock& clock = clock_of(member);
-  const std::uint64_t one = member.limit == Limit::bandwidth ? kernel.demand : full_rate;
+  const std::uint64_t one = member.limit == Limit::bandwidth ? kernel.demand : whole_rate;
   const Wide due = kernel.given + Wide{one} * static_cast<std::uint64_t>(member.event - kernel.own);
   if (due <= clock.given) return now;
   const Wide needed = due - clock.given;

@@ -54,6 +54,7 @@ class CoResidentShare {
   /// As of BandwidthShare, of kernels with running blocks; the events of all of them are kept here,
   /// always.
   [[nodiscard]] std::int64_t own_time(const Kernel& kernel, std::int64_t now, bool& ticked) const;
+  [[nodiscard]] std::uint64_t rate_of(const Kernel& kernel) const;
   void update_demand(std::uint32_t index, std::vector<Kernel>& kernels, std::int64_t now);
   void set_event(const Kernel& kernel, std::int64_t own_time) {
     Member& member = members_[kernel.share];
@@ -118,7 +119,7 @@ class CoResidentShare {
     return member.limit == Limit::bandwidth ? bandwidth_ : classes_[member.need.unit_class].clock;
   }
   [[nodiscard]] std::uint64_t unit_rate(const Member& member) const {
-    return member.follows_units ? classes_[member.need.unit_class].clock.rate : full_rate;
+    return member.follows_units ? classes_[member.need.unit_class].clock.rate : whole_rate;
   }
   Member& join(std::uint32_t index, Kernel& kernel);
   void leave(Kernel& kernel, std::vector<Kernel>& kernels, std::int64_t now);
@@ -132,8 +133,6 @@ class CoResidentShare {
                                      const Kernel& kernel,
                                      std::int64_t now) const;
   void find_next(const std::vector<Kernel>& kernels, std::int64_t now);
-
-  static constexpr std::uint64_t full_rate = std::uint64_t{1} << 32U;
 
   std::int64_t throughput_ = 0;  // of a unit that kernels share
   std::vector<UnitNeed> needs_;  // by kernel

@@ -38,6 +38,9 @@ class DeviceShare {
     return units_ ? units_->own_time(kernel, now, ticked)
                   : bandwidth_.own_time(kernel, now, ticked);
   }
+  [[nodiscard]] std::uint64_t rate_of(const Kernel& kernel) const {
+    return units_ ? units_->rate_of(kernel) : bandwidth_.rate_of(kernel);
+  }
   void update_demand(std::uint32_t index, std::vector<Kernel>& kernels, std::int64_t now) {
     units_ ? units_->update_demand(index, kernels, now)
            : bandwidth_.update_demand(index, kernels, now);

@@ -50,7 +50,8 @@ struct KernelRequest {
 /// the head of their streams (submission order among equals). The first kernel that does not fit
 /// blocks all behind it, lower levels included, as on GPUs (Amert et al., RTSS 2017, rules X1, P2).
 ///
-/// A held kernel (of a collective) takes what any other takes and keeps it until release().
+/// A held kernel (of a collective) takes what any other takes and keeps it until release(), or
+/// until end_held() where collectives contend: nothing here slows it down, only links do.
 ///
 /// Every sharing model has these members; the engine is a template over them. A model owns the
 /// completion times, because models with shared rates change them at every start and end.
@@ -111,6 +112,20 @@ class ExclusiveSharing {
   [[nodiscard]] bool dispatch_needed() const { return needed_; }
   /// The held kernel of the stream completes at `end`, not before the present.
   void release(StreamId stream, Time end) { completions_.push(end, 0, stream.value()); }
+
+  // Of collectives that contend, in every model:
+  /// The stream's held kernel, all placed, begins to move data.
+  void engage(StreamId /*stream*/) {}
+  /// changed(stream, rate), in multiples of 2^-32, for engaged kernels whose device has shared what
+  /// it has anew since the last call.
+  template <class Changed>
+  void changed_rates(Changed&& /*changed*/) {}
+  /// The stream's held kernel ends now.
+  Completion end_held(StreamId stream, Time /*now*/) {
+    const Kernel& kernel = kernels_[stream.value()];
+    if (devices_[kernel.request.device.value()].limited) free_units(kernel);
+    return {.task = kernel.request.task, .stream = stream, .started = kernel.started};
+  }
 
   [[nodiscard]] Time next_completion() { return completions_.next_time(); }
   /// At next_completion(): true if a task has completed, and which. (Other models also wake up for

@@ -118,7 +118,7 @@ void FluidSharing::dispatch_queues(Pool& pool, std::int64_t now) {
       queue.head = kernel.next_waiting;
       if (queue.head == nil) queue.tail = nil;
       --pool.waiting;
-      if (!kernel.request.quiet) notices_.push_back({index, false});
+      if (!kernel.request.quiet) notices_.push_back({index, Notice::What::placed});
     }
   }
 }
@@ -200,8 +200,19 @@ void FluidSharing::share_changed_devices(std::int64_t now) {
       });
     }
     renew(number, device);
+    if (!device.engaged.empty()) [[unlikely]]
+      note_rates(device);
   }
   changed_devices_.clear();
+}
+
+void FluidSharing::note_rates(DeviceState& device) {
+  for (Engaged& engaged : device.engaged) {
+    const std::uint64_t rate = device.share.rate_of(kernels_[engaged.kernel]);
+    if (rate == engaged.rate) continue;
+    engaged.rate = rate;
+    notices_.push_back({engaged.kernel, Notice::What::rate});
+  }
 }
 
 void FluidSharing::renew_of_several(std::uint32_t number, const DeviceState& device) {
@@ -350,6 +361,32 @@ void FluidSharing::release(StreamId stream, Time end) {
   touch(index, kernel);
 }
 
+void FluidSharing::engage(StreamId stream) {
+  const std::uint32_t index = held_[stream.value()];
+  Kernel& kernel = kernels_[index];
+  kernel.block_demand = kernel.held_demand;
+  device_of(kernel).engaged.push_back({.kernel = index});
+  touch(index, kernel);
+}
+
+FluidSharing::Completion FluidSharing::end_held(StreamId stream, Time now) {
+  const std::uint32_t index = held_[stream.value()];
+  const Kernel& kernel = kernels_[index];
+  std::vector<Engaged>& engaged = device_of(kernel).engaged;
+  *std::find_if(engaged.begin(), engaged.end(), [index](const Engaged& one) {
+    return one.kernel == index;
+  }) = engaged.back();
+  engaged.pop_back();
+  std::erase_if(notices_, [index](const Notice& notice) {
+    return notice.kernel == index && notice.what == Notice::What::rate;
+  });
+  event_time_ = now.time_since_epoch().count();
+  dispatch_needed_ = true;
+  (void)end_due(index);
+  return {
+      .task = kernel.request.task, .stream = stream, .started = Time{Duration{kernel.started_at}}};
+}
+
 namespace {
 
 constexpr std::size_t max_forms = 1024;
@@ -377,6 +414,7 @@ void FluidSharing::reset(const Problem& problem) {
   dirty_pools_.clear();
   touched_.clear();
   changed_devices_.clear();
+  new_rates_.clear();
   notices_.clear();
   dispatch_needed_ = false;
   announced_ = false;
@@ -399,6 +437,7 @@ void FluidSharing::reset(const Problem& problem) {
     state.resident_limit = device.resident_kernels;
     state.changed = false;
     state.running.clear();
+    state.engaged.clear();
     // Of equal devices, which follow each other, one tells.
     if (id == DeviceId{0} || platform_->kind_of(id) != kind) {
       kind = platform_->kind_of(id);

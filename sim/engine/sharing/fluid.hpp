@@ -100,6 +100,11 @@ class FluidSharing {
   /// present. Until then they keep their room, and from now on want bandwidth. What they get of it
   /// does not change their end: others have less while they move data.
   void release(StreamId stream, Time end);
+  /// As ExclusiveSharing's: where collectives contend, what they get of the bandwidth matters.
+  void engage(StreamId stream);
+  template <class Changed>
+  void changed_rates(Changed&& changed);
+  Completion end_held(StreamId stream, Time now);
 
   [[nodiscard]] std::size_t memory_bytes() const;
 
@@ -143,6 +148,10 @@ class FluidSharing {
     std::uint32_t cycling = nil;
     bool dirty = false;
   };
+  struct Engaged {
+    std::uint32_t kernel = nil;
+    std::uint64_t rate = fluid::whole_rate;
+  };
   struct DeviceState {
     std::uint32_t first_pool = 0;
     std::uint32_t pools = 0;
@@ -151,6 +160,7 @@ class FluidSharing {
     std::uint32_t resident_limit = 0;    ///< 0 = none
     bool changed = false;                ///< in changed_devices_
     std::vector<std::uint32_t> running;  ///< kernels
+    std::vector<Engaged> engaged;        ///< held ones of these that move data
     fluid::DeviceShare share;
     /// Next events of all kernels whose events `share` does not keep: the end of each cohort; of
     /// kernels with rounds ahead, and held ones, one.
@@ -158,8 +168,13 @@ class FluidSharing {
   };
   /// What the engine has to be told.
   struct Notice {
+    enum class What : std::uint8_t {
+      placed,  ///< fully
+      start,   ///< of a held kernel
+      rate,    ///< of an engaged kernel
+    };
     std::uint32_t kernel;
-    bool start;  ///< of a held kernel; else: fully placed
+    What what;
   };
 
   [[gnu::noinline]] void make_form(Form& form,
@@ -240,6 +255,7 @@ class FluidSharing {
   void note_change(std::uint32_t number, DeviceState& device);
   [[gnu::noinline]] void share_bandwidth(std::int64_t now);
   [[gnu::noinline]] void share_changed_devices(std::int64_t now);
+  [[gnu::noinline]] void note_rates(DeviceState& device);
   static void count_rounds(std::uint32_t index, Kernel& kernel, const Pool& pool);
   void schedule(std::uint32_t index, Kernel& kernel, DeviceState& device);
   [[nodiscard]] std::int64_t next_own_time(const Kernel& kernel) const;
@@ -290,7 +306,8 @@ class FluidSharing {
   std::vector<std::uint32_t> touched_;          // kernels to share bandwidth with and to schedule
   std::vector<std::uint32_t> changed_devices_;  // of touched kernels
   std::vector<Notice> notices_;
-  std::vector<std::uint32_t> held_;  // by stream: its last held kernel
+  std::vector<std::uint32_t> held_;       // by stream: its last held kernel
+  std::vector<std::uint32_t> new_rates_;  // engaged kernels
   /// Something arrived, is dirty or touched, was announced or ended since the last dispatch.
   bool dispatch_needed_ = false;
   bool announced_ = false;  // next_completion() has told the time of the notices
@@ -306,13 +323,27 @@ void FluidSharing::dispatch(Time now, OnStart&& on_start, OnDispatched&& on_disp
   place(now.time_since_epoch().count());  // before those who are told touch kernels
   for (const Notice& notice : notices_) {
     const KernelRequest& request = kernels_[notice.kernel].request;
-    if (notice.start || !request.held) {
+    if (notice.what == Notice::What::rate) {
+      new_rates_.push_back(notice.kernel);
+      continue;
+    }
+    const bool placed = notice.what == Notice::What::placed;
+    if (!placed || !request.held) {
       on_start(request, Time{Duration{kernels_[notice.kernel].started_at}});
     }
-    if (!notice.start) on_dispatched(request);
+    if (placed) on_dispatched(request);
   }
   notices_.clear();
   announced_ = false;
+}
+
+template <class Changed>
+void FluidSharing::changed_rates(Changed&& changed) {
+  for (const std::uint32_t index : new_rates_) {
+    const Kernel& kernel = kernels_[index];
+    changed(kernel.request.stream, devices_[kernel.request.device.value()].share.rate_of(kernel));
+  }
+  new_rates_.clear();
 }
 
 }  // namespace schedlab

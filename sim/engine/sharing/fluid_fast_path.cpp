@@ -207,7 +207,7 @@ void FluidSharing::refill(Pool& pool, std::uint32_t ended, DeviceState& device, 
       if (kernel.blocks_left != 0) return;
       queue.head = kernel.next_waiting;
       if (queue.head == nil) queue.tail = nil;
-      if (!kernel.request.quiet) notices_.push_back({index, false});
+      if (!kernel.request.quiet) notices_.push_back({index, Notice::What::placed});
       if (--pool.waiting == 0) return;
     }
   }

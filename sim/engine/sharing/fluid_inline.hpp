@@ -74,7 +74,7 @@ inline void FluidSharing::begin(std::uint32_t index,
   kernel.running_at = static_cast<std::uint32_t>(device.running.size());
   ++device.resident;
   device.running.push_back(index);
-  if (kernel.request.held) notices_.push_back({index, true});
+  if (kernel.request.held) notices_.push_back({index, Notice::What::start});
 }
 
 /// The kernel is to be touched afterwards.

@@ -12,6 +12,9 @@ inline constexpr std::uint32_t nil = 0xFFFFFFFFU;
 /// The memory bandwidth of a device in the unit of demands.
 inline constexpr std::uint64_t whole_bandwidth = std::uint64_t{1} << 32U;
 
+/// Full speed in the unit of rates.
+inline constexpr std::uint64_t whole_rate = std::uint64_t{1} << 32U;
+
 /// Wide enough for demands times times.
 __extension__ using Wide = unsigned __int128;
 
