@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "hw_models/machine_spec.hpp"
 #include "sim/engine/block_placement.hpp"
 #include "sim/graph/task_graph.hpp"
 #include "sim/machine/platform.hpp"
@@ -11,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace schedlab {
@@ -53,6 +55,9 @@ struct DeviceFacts {
   }
 };
 
+/// Called before each experiment: its name, how many are done and how many there are.
+using RuleProgress = std::function<void(std::string_view, std::size_t, std::size_t)>;
+
 /// Where the rules of a device are measured: a device, or the simulator.
 class DeviceBench {
  public:
@@ -62,6 +67,12 @@ class DeviceBench {
   virtual ~DeviceBench() = default;
 
   [[nodiscard]] virtual DeviceFacts facts() const = 0;
+  /// Before anything is measured: finds the parameters of the libraries that compute, and uses them
+  /// from then on. For the machine file, where execution finds them; empty: there are none.
+  [[nodiscard]] virtual std::vector<NumberSource> tune(bool /*quick*/,
+                                                       const RuleProgress& /*progress*/) {
+    return {};
+  }
   /// Limits of one unit (shared memory above all), by which probes size their blocks.
   [[nodiscard]] virtual const SmLimits& limits() const = 0;
   /// Runs the probe until `again(run)` says no. Tasks of kind fixed spin for their duration in the

@@ -143,7 +143,7 @@ KernelProfile profile_of(DeviceBench& bench,
       facts.kind,
       quick ? " --quick" : "",
       facts.device_graphs ? "in a device graph, what one more takes" : "each timed by events");
-  const std::vector<MeasuredKernel> kernels = profiled_kernels(device, quick);
+  const std::vector<MeasuredKernel> kernels = profiled_kernels(device, quick, !facts.device_graphs);
   std::vector<double> spreads;
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     const Kernel& kernel = kernels[i].kernel;
@@ -211,8 +211,9 @@ MachineSpec base_machine(std::string_view device_name, const std::string& chosen
   return load_machine(best);
 }
 
-std::vector<MeasuredKernel> profiled_kernels(const Device& device, bool quick) {
+std::vector<MeasuredKernel> profiled_kernels(const Device& device, bool quick, bool all_sizes) {
   const std::int64_t step = quick ? 16 : 4;
+  const std::int64_t bytes_step = all_sizes && !quick ? 2 : step;
   std::vector<MeasuredKernel> kernels;
   for (const DataType type : {DataType::fp32, DataType::tf32, DataType::bf16}) {
     if (device.rates.matrix[static_cast<std::size_t>(type)].count() == 0.0) continue;
@@ -221,12 +222,12 @@ std::vector<MeasuredKernel> profiled_kernels(const Device& device, bool quick) {
     } else {
       add_products(type, step, kernels);
     }
-    add_memory_bound(type, step, kernels);
+    add_memory_bound(type, bytes_step, kernels);
   }
   for (const TaskKind kind : {TaskKind::copy_device_to_device,
                               TaskKind::copy_host_to_device,
                               TaskKind::copy_device_to_host}) {
-    for (std::int64_t kib = min_kib; kib <= max_kib; kib *= step) {
+    for (std::int64_t kib = min_kib; kib <= max_kib; kib *= bytes_step) {
       kernels.emplace_back(copy_kernel(kind, kib * 1024, DataType::fp32));
     }
   }
@@ -341,8 +342,10 @@ std::vector<double> durations_by_events(DeviceBench& bench,
   constexpr std::size_t few = 3;
   constexpr std::size_t many = 10;
   const std::vector<double> first = read(1, 1);
+  // The flush before each kernel takes longer than most of them.
+  const std::size_t runs = flushed > Bytes{0} ? (effort.runs + 1) / 2 : effort.runs;
   return first.front() > to_us(longest) / many ? read(1, std::min(effort.runs, few))
-                                               : read(many, effort.runs);
+                                               : read(many, runs);
 }
 
 }  // namespace
@@ -416,12 +419,15 @@ DeviceCalibration calibrate_device(DeviceBench& bench,
                                    const MachineSpec& base,
                                    const DeviceCalibrationOptions& options,
                                    const RuleProgress& progress) {
+  MachineSpec named = base;
+  for (NumberSource& number : bench.tune(options.quick, progress)) {
+    named = with_number(std::move(named), std::move(number));
+  }
   const DeviceFacts facts = bench.facts();
   DeviceCalibration made;
   made.rules = make_device_report(
       bench, base.platform, options.quick ? quick_effort : full_effort, progress);
 
-  MachineSpec named = base;
   named.name = options.name;
   named.platform.name = options.name;
   named.description = fmt::format("{}, measured on {} with {}; what was not measured is that of {}",

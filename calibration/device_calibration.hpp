@@ -48,8 +48,11 @@ struct DeviceCalibration {
 [[nodiscard]] MachineSpec with_measured_rules(MachineSpec base, const DeviceReport& sheet);
 
 /// What is measured for the profile: products in every arithmetic that `device` has a rate for and
-/// in every layout, point-wise kernels, reductions and copies.
-[[nodiscard]] std::vector<MeasuredKernel> profiled_kernels(const Device& device, bool quick);
+/// in every layout, point-wise kernels, reductions and copies; `all_sizes`: of what memory bounds
+/// each power of two, where the times have steps at several caches (not with `quick`).
+[[nodiscard]] std::vector<MeasuredKernel> profiled_kernels(const Device& device,
+                                                           bool quick,
+                                                           bool all_sizes = false);
 
 /// How much longer small memory-bound kernels of a kind take while others like them keep all units
 /// busy: as many chains of them side by side as the units can run, over one chain. At least 1.

@@ -59,9 +59,6 @@ struct DeviceReport {
   friend bool operator==(const DeviceReport&, const DeviceReport&) = default;
 };
 
-/// Called before each experiment: its name, how many are done and how many there are.
-using RuleProgress = std::function<void(std::string_view, std::size_t, std::size_t)>;
-
 /// Runs all experiments on `device`, and each once more on the simulator of the machine that the
 /// device is believed to be; where its sharing model gives no answer, under the model `blocks`.
 [[nodiscard]] DeviceReport make_device_report(DeviceBench& device,

@@ -48,6 +48,9 @@ MachineSpec with_units(MachineSpec machine, const std::string& units, double cou
 /// the machine has none: a device among the processor's cores has them, as kernels of its cores.
 MachineSpec believed(MachineSpec machine, const OpenClDeviceFacts& device) {
   constexpr double copied_gb_per_s = 10;  // assumed, until the calibration has measured it
+  std::erase_if(machine.sources, [](const NumberSource& one) {
+    return one.pointer.starts_with("/device/clblast/");  // of another calibration
+  });
   Device& changed = machine.platform.devices[DeviceId{0}];
   if (changed.unit_classes.size() != 1) return machine;
   const UnitClassId units{0};
@@ -94,16 +97,37 @@ OpenClBench::OpenClBench(const OpenClExecutorOptions& options, const std::string
 DeviceFacts OpenClBench::facts() const {
   const OpenClDeviceFacts& device = facts_;
   constexpr std::size_t day = 10;  // characters of 2026-11-21
-  return {
-      .name = device.name,
-      .software = fmt::format("{}, driver {}, products by CLBlast", device.platform, device.driver),
-      .date = now_utc().substr(0, day),
-      .units = device.units,
-      .priority_levels = device.priorities ? 3U : 1U,
-      .kind = "opencl",
-      .device_graphs = false,  // none with products
-      .unit_kernels = split_,
-      .types = {DataType::fp32}};
+  return {.name = device.name,
+          .software = fmt::format(
+              "{}, driver {}, products by {}", device.platform, device.driver, products_),
+          .date = now_utc().substr(0, day),
+          .units = device.units,
+          .priority_levels = device.priorities ? 3U : 1U,
+          .kind = "opencl",
+          .device_graphs = false,  // none with products
+          .unit_kernels = split_,
+          .types = {DataType::fp32}};
+}
+
+std::vector<NumberSource> OpenClBench::tune(bool quick, const RuleProgress& progress) {
+  const std::vector<TunedKernel> tuned =
+      tune_products(executor_, quick, [&](std::size_t done, std::size_t total) {
+        progress("parameters of CLBlast", done, total);
+      });
+  products_ =
+      tuned.empty() ? "CLBlast, not tuned: its version takes no parameters" : "tuned CLBlast";
+  std::vector<NumberSource> numbers;
+  for (const TunedKernel& kernel : tuned) {
+    for (const auto& [name, value] : kernel.parameters) {
+      numbers.push_back(
+          {.pointer = fmt::format("/device/clblast/{}/{}", kernel.kernel, name),
+           .value = static_cast<double>(value),
+           .origin = Origin::measured,
+           .text = fmt::format(
+               "schedlab calibrate on {}, {}: {}", facts_.name, facts().date, kernel.how)});
+    }
+  }
+  return numbers;
 }
 
 const SmLimits& OpenClBench::limits() const {

@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace schedlab {
 
@@ -22,6 +23,8 @@ class OpenClBench final : public DeviceBench {
 
   [[nodiscard]] const MachineSpec& base() const { return base_; }
   [[nodiscard]] DeviceFacts facts() const override;
+  /// Of CLBlast: numbers at /device/clblast/KERNEL/NAME.
+  [[nodiscard]] std::vector<NumberSource> tune(bool quick, const RuleProgress& progress) override;
   [[nodiscard]] const SmLimits& limits() const override;
   void run(const DeviceProbe& probe, const std::function<bool(const ProbeRun&)>& again) override;
 
@@ -29,6 +32,7 @@ class OpenClBench final : public DeviceBench {
   OpenClExecutor executor_;
   OpenClDeviceFacts facts_;  // of a split device, with its groups as units
   bool split_;
+  std::string products_ = "CLBlast";
   MachineSpec base_;
   Platform platform_;  // of base_, where kernels that spin have units
 };

@@ -15,7 +15,9 @@ namespace schedlab {
 CLI::App* add_to(CLI::App& app, BaselineOptions& options) {
   CLI::App* verb = app.add_subcommand(
       "baseline", "Time a vendor library's own recurrent networks on the workloads of a spec");
-  verb->add_option("SPEC", options.spec, "JSON file; machines and policies in it do not matter")
+  verb->add_option("SPEC",
+                   options.spec,
+                   "JSON file; policies in it do not matter, nor machines but for CLBlast")
       ->required();
   verb->add_option("-o,--out", options.out, "Folder to write")->required();
   const auto& names = enum_names<RnnLibrary>();
@@ -26,6 +28,10 @@ CLI::App* add_to(CLI::App& app, BaselineOptions& options) {
                    options.device,
                    "In place of --library: that of cpu, cuda, opencl or opencl:N")
       ->excludes(library);
+  verb->add_option(
+      "--machine",
+      options.machine,
+      "Calibrated machine file with CLBlast's parameters, instead of the spec's machine");
   verb->add_option("--repetitions", options.repetitions, "Timed runs of each variant")
       ->check(CLI::Range(1, 100'000))
       ->capture_default_str();

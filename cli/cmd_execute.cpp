@@ -31,6 +31,8 @@ CLI::App* add_to(CLI::App& app, ExecuteOptions& options) {
   verb->add_option("--allocate", options.allocate, "When lstm and gru take their tensors' memory")
       ->check(CLI::IsMember(tensor_allocation_names()))
       ->capture_default_str();
+  verb->add_option(
+      "--launch", options.launch, "Instead of the spec's launch: eager, without device graphs");
   verb->add_option("--connections", options.connections, "CUDA: hardware connections")
       ->check(CLI::Range(1U, 32U));
   verb->add_option("--precision", options.precision, "CUDA: arithmetic of matrix products")

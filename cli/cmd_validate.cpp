@@ -32,6 +32,8 @@ void add_device_options(CLI::App& verb, ValidateOptions& options) {
   verb.add_option(
           "--products", options.products, "CUDA: what multiplies matrices; cublas if left out")
       ->check(CLI::IsMember(enum_names<CudaProducts>()));
+  verb.add_option(
+      "--launch", options.launch, "Instead of the spec's launch: eager, without device graphs");
   verb.add_flag("!--no-pin", options.pin, "Do not bind threads to cores");
   verb.add_option("--recording", options.recording, "Folder of a recording, instead of a device")
       ->excludes(device);

@@ -145,6 +145,17 @@ void read_protocols(MachineReader& reader, CollectiveCosts& costs) {
   costs.combine = read_parameters(reader, "/network/expert_combine", expert_parameters());
 }
 
+/// Of no meaning for costs: what executes plans finds them among the sources.
+void read_library_parameters(MachineReader& reader) {
+  constexpr NumberRange parameter{0, 1 << 24, true};
+  for (const std::string& kernel : reader.children("/device/clblast")) {
+    for (const std::string& name : reader.children("/device/clblast/" + kernel)) {
+      static_cast<void>(
+          reader.number(fmt::format("/device/clblast/{}/{}", kernel, name), parameter));
+    }
+  }
+}
+
 /// Units of the class that runs `kind`, 0 if it is unlimited.
 std::uint32_t units_for(const Device& device, TaskKind kind) {
   const UnitClassId id = device.unit_class_of[static_cast<std::size_t>(kind)];
@@ -210,6 +221,7 @@ MachineSpec read_machine(std::string_view text, const std::string& file) {
        .context = read_parameters(reader, attention + "/context", context_parameters()),
        .generation = read_parameters(reader, attention + "/generation", generation_parameters())});
   read_protocols(reader, machine.platform.network.collectives);
+  read_library_parameters(reader);
   reader.refuse_the_rest();
   machine.sources = std::move(reader.sources());
   return machine;

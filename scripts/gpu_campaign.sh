@@ -3,9 +3,9 @@
 # Everything that is measured on a device, in one command and one folder: build, numerics, calibration, predictions
 # written before anything is measured, a vendor library's own routines, every policy, comparison. docs/gpu_campaign.md
 # says what comes out.
-#   scripts/gpu_campaign.sh [--device cuda|cpu] [--out DIR] [--archive-to DIR] [--program FILE] [--tests DIR]
+#   scripts/gpu_campaign.sh [--device cuda|cpu|opencl] [--out DIR] [--archive-to DIR] [--program FILE] [--tests DIR]
 #                           [--minutes N] [--part 1|2|3] [--resume ARCHIVE] [--section-seconds N]
-#                           [--products cublas|cublaslt] [--connections N] [--quick] [SECTION]...
+#                           [--products cublas|cublaslt] [--connections N] [--base MACHINE] [--quick] [SECTION]...
 #     sections, the important ones first: environment build numerics calibrate predict quoted validate traces baseline
 #     backward crossover sequences summary; without any: all that this folder does not have yet, so that a campaign that
 #     was cut off goes on
@@ -18,9 +18,10 @@
 #                      sequences; each part fits in 8 minutes
 #     --resume ARCHIVE goes on from a small.tar.gz, or the folder that it is in, on another machine of the same device
 #     --section-seconds N   interrupt a section after N seconds and start the next one; by default each has a limit of
-#                      its own (limit_of, below), with --device cpu none
+#                      its own (limit_of, below), with --device cpu or opencl none
 #     --products WORD  what multiplies matrices on a CUDA device (docs/gpu_execution.md); cublas if left out
 #     --connections N  hardware connections of a CUDA device, 1 to 32; CUDA's own choice (8) if left out
+#     --base MACHINE   what an OpenCL device resembles, whose numbers stay where nothing is measured; manycore_cpu if left out
 #     --quick          few repetitions, for a look
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -36,9 +37,10 @@ resume=
 section_seconds=
 products=
 connections=
+base=manycore_cpu
 quick=
 sections=()
-usage() { sed -n '6,27s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; }
+usage() { sed -n '6,28s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; }
 fail() {
   printf 'error: %s\n' "$@" >&2
   exit 2
@@ -46,7 +48,7 @@ fail() {
 
 while [ "$#" -gt 0 ]; do
   case $1 in
-    --device | --out | --archive-to | --program | --tests | --minutes | --part | --resume | --section-seconds | --products | --connections)
+    --device | --out | --archive-to | --program | --tests | --minutes | --part | --resume | --section-seconds | --products | --connections | --base)
       if [ "$#" -lt 2 ]; then
         fail "$1 needs a value"
       fi
@@ -62,6 +64,7 @@ while [ "$#" -gt 0 ]; do
         --section-seconds) section_seconds=$2 ;;
         --products) products=$2 ;;
         --connections) connections=$2 ;;
+        --base) base=$2 ;;
       esac
       shift
       ;;
@@ -117,7 +120,18 @@ case $device in
     device_arguments=(--device cpu --host preloaded)
     crossover_arguments=(--device cpu --host own_core) # the host's calls are what is measured
     ;;
-  *) fail "--device \"$device\": expected cuda or cpu" ;;
+  opencl)
+    library=clblast
+    quoted_spec=experiments/cpu_backward.json
+    validate_spec=experiments/validate_opencl.json
+    backward_spec= # as of the cores
+    numerics_spec=experiments/cpu_backward.json
+    recompute_spec=experiments/validate_recompute.json
+    buckets_spec=experiments/execute_buckets.json
+    device_arguments=(--device opencl --launch eager) # no device graphs with products
+    crossover_arguments=(--device opencl)
+    ;;
+  *) fail "--device \"$device\": expected cuda, cpu or opencl" ;;
 esac
 
 crossover_spec=experiments/host_crossover.json
@@ -158,6 +172,7 @@ mkdir -p "$out/.done" "$out/log"
 # What a further call needs as well.
 given="${program_given:+ --program $program}${tests:+ --tests $tests}${products:+ --products $products}"
 given+="${connections:+ --connections $connections}${quick:+ --quick}"
+if [ "$device" = opencl ]; then given+=" --base $base"; fi
 rm -f "$out/.stopped"
 
 repetitions=(--repetitions 15)
@@ -171,7 +186,7 @@ if [ -n "$quick" ]; then
   library_repetitions=(--repetitions 5 --warm-up 1)
   passes=(--repetitions 1)
   turns=(--turns 5)
-  if [ "$device" = cpu ]; then
+  if [ "$device" != cuda ]; then
     recompute_spec=experiments/recompute_quick.json
     buckets_spec=experiments/buckets_quick.json
   fi
@@ -194,7 +209,7 @@ limit_of() {
   esac
   if [ -n "$section_seconds" ]; then
     seconds=$section_seconds
-  elif [ "$device" = cpu ]; then
+  elif [ "$device" != cuda ]; then
     seconds=$limit # nobody lends this computer by the minute
   elif [ "$limit" -lt "$usual_limit" ] && [ "$1" != build ] && [ "$1" != quoted ]; then
     seconds=$((seconds * limit / usual_limit))
@@ -295,6 +310,7 @@ section_environment() {
     grep -m1 'model name' /proc/cpuinfo | sed 's/.*: /processor: /' || true
     echo "cores: $(nproc)"
     echo "kernel: $(uname -r)"
+    if [ "$device" = opencl ]; then "$program" list devices | grep opencl: || true; fi
     if [ "$device" = cuda ]; then
       echo "connections: ${connections:-"what CUDA takes"}"
       nvidia-smi --query-gpu=name,driver_version,compute_cap,memory.total,clocks.max.sm,clocks.max.mem,power.limit \
@@ -313,7 +329,7 @@ section_build() {
     echo "not built: $program was given"
     return
   fi
-  if [ "$device" = cpu ]; then
+  if [ "$device" != cuda ]; then
     bounded cmake --preset release >"$out/log/configure.log" 2>&1
     bounded cmake --build --preset release >"$out/log/compile.log" 2>&1
     return
@@ -350,8 +366,9 @@ section_numerics() {
 section_calibrate() {
   local calibrate=("$program" calibrate --device "$device")
   if [ "$device" = cuda ]; then calibrate+=("${device_arguments[@]:2}"); fi
+  if [ "$device" = opencl ]; then calibrate+=(--base "$base"); fi
   calibrate+=(--out "$out/machine.json")
-  if [ -z "$quick" ] && [ "$device" = cpu ]; then
+  if [ -z "$quick" ] && [ "$device" != cuda ]; then
     bounded "${calibrate[@]}"
     return
   elif [ -z "$quick" ] && [ "$limit" -ge "$usual_limit" ]; then
@@ -380,7 +397,10 @@ section_predict() {
 
 # SECONDS SPEC FOLDER
 time_library() {
-  within "$1" "$program" baseline "$2" --library "$library" "${library_repetitions[@]}" --out "$out/$3" --overwrite
+  local machine=()
+  if [ "$library" = clblast ]; then mapfile -t machine < <(machine_arguments); fi # its parameters
+  within "$1" "$program" baseline "$2" --library "$library" "${machine[@]}" "${library_repetitions[@]}" \
+    --out "$out/$3" --overwrite
 }
 
 # SPEC FILE: with the libraries that the image has for PyTorch, not with those that we look for.
@@ -437,12 +457,15 @@ section_validate() {
 
 # One plan as a picture and for Perfetto, and how many kernels the library has in flight on the quoted network.
 section_traces() {
-  local timeline=(execute experiments/campaign_timeline.json "${device_arguments[@]:0:2}" --out "$out/timeline" --overwrite)
-  if [ "$device" = cpu ]; then
+  local timeline=(execute experiments/campaign_timeline.json --out "$out/timeline" --overwrite)
+  case $device in
+    cpu) timeline+=(--device cpu) ;; # its host is no preloaded one
+    *) timeline+=("${device_arguments[@]}") ;;
+  esac
+  if [ "$device" != cuda ]; then
     bounded "$program" "${timeline[@]}"
     return
   fi
-  timeline+=("${device_arguments[@]:2}")
   local failed=0
   within "$(($(left) * 2 / 3))" "$program" baseline "$quoted_spec" --library "$library" --profile --warm-up 1 \
     --out "$out/baseline_profile" --overwrite || failed=1

@@ -26,9 +26,13 @@ LoadedLibrary::LoadedLibrary(std::string what, const std::vector<std::string>& f
 }
 
 void* LoadedLibrary::address(const char* function) const {
-  void* found = dlsym(handle_, function);
+  void* found = address_if_there(function);
   if (found == nullptr) throw DeviceError(fmt::format("{} has no function {}", what_, function));
   return found;
+}
+
+void* LoadedLibrary::address_if_there(const char* function) const {
+  return dlsym(handle_, function);
 }
 
 }  // namespace schedlab::detail

@@ -22,7 +22,14 @@ class LoadedLibrary {
     function = reinterpret_cast<Function*>(address(name));  // NOLINT(*-reinterpret-cast)
   }
 
+  /// nullptr if there is no such function.
+  template <class Function>
+  void find_if_there(Function*& function, const char* name) const {
+    function = reinterpret_cast<Function*>(address_if_there(name));  // NOLINT(*-reinterpret-cast)
+  }
+
  private:
+  [[nodiscard]] void* address_if_there(const char* function) const;
   [[nodiscard]] void* address(const char* function) const;
 
   std::string what_;

@@ -23,6 +23,8 @@ constexpr cl_queue_properties queue_priority_key = 0x1096;
 constexpr cl_queue_properties queue_priority_high = 1;
 constexpr cl_queue_properties queue_priority_medium = 2;
 constexpr cl_queue_properties queue_priority_low = 4;
+constexpr cl_queue_properties queue_throttle_key = 0x1097;  // of cl_khr_throttle_hints
+constexpr cl_queue_properties queue_throttle_high = 1;
 
 template <class Ask>
 std::string text_of(const Ask& ask, const char* call) {
@@ -96,6 +98,7 @@ OpenClDeviceFacts facts_of(const OpenClLibrary& cl, cl_platform_id platform, cl_
       .max_allocation = bytes_of(device_value<cl_ulong>(cl, device, CL_DEVICE_MAX_MEM_ALLOC_SIZE)),
       .cache = bytes_of(device_value<cl_ulong>(cl, device, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE)),
       .priorities = has("cl_khr_priority_hints"),
+      .throttles = has("cl_khr_throttle_hints"),
       .device_graphs = has("cl_khr_command_buffer") && has_device_graphs(cl, device),
       .fp64 = device_value<cl_device_fp_config>(cl, device, CL_DEVICE_DOUBLE_FP_CONFIG) != 0,
       .available = device_value<cl_bool>(cl, device, CL_DEVICE_AVAILABLE) == CL_TRUE};
@@ -223,8 +226,17 @@ cl_kernel OpenClContext::kernel(const std::string& name) {
 }
 
 const ClBlastLibrary& OpenClContext::products() {
-  if (!blas) blas.emplace();
+  if (blas) return *blas;
+  blas.emplace(blas_file);
+  if (!wanted_products.empty() && blas->takes_parameters()) {
+    product_parameters().set(wanted_products);
+  }
   return *blas;
+}
+
+const ClBlastParameters& OpenClContext::product_parameters() {
+  if (!blas_parameters) blas_parameters.emplace(products(), targets());
+  return *blas_parameters;
 }
 
 OpenClBuffer OpenClContext::make_buffer(std::size_t bytes) const {
@@ -242,6 +254,8 @@ OpenClQueue OpenClContext::make_queue(int priority, std::uint32_t stream) const 
     wanted.push_back(queue_priority_key);
     wanted.push_back(by_urgency.at(static_cast<std::size_t>(properties.least_priority - priority)));
   }
+  // Else a driver may lower the clock rate of what it believes to be unimportant.
+  if (facts.throttles) wanted.insert(wanted.end(), {queue_throttle_key, queue_throttle_high});
   wanted.push_back(0);
   cl_int status = CL_SUCCESS;
   cl_device_id target = groups.empty() ? device : groups[stream % groups.size()].get();
@@ -275,6 +289,8 @@ std::shared_ptr<OpenClContext> make_opencl_context(const OpenClExecutorOptions& 
                                   made->facts.name));
   }
   made->properties = properties_of(made->facts);
+  made->blas_file = options.blas_library;
+  made->wanted_products = options.products;
   constexpr std::size_t usual_group = 256;  // assumed: fills units of every vendor
   made->group_size =
       std::min(usual_group,

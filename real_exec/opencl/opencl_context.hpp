@@ -34,7 +34,10 @@ struct OpenClContext {
   OpenClHandle<cl_program> program;
   std::map<std::string, OpenClKernel> kernels;          ///< made when they are first launched
   std::optional<OpenClCommandBuffers> command_buffers;  ///< of a device that is not split
-  std::optional<ClBlastLibrary> blas;                   ///< loaded for the first product
+  std::string blas_file;
+  ProductParameters wanted_products;                 ///< empty: CLBlast's own
+  std::optional<ClBlastLibrary> blas;                ///< loaded for the first product
+  std::optional<ClBlastParameters> blas_parameters;  ///< where they are not its own
   /// Of all networks, which hand values on to each other; arrays may go later than this.
   std::shared_ptr<OpenClArrays> arrays = std::make_shared<OpenClArrays>();
   std::size_t group_size = 1;  ///< work items of a group, of kernels over arrays
@@ -44,6 +47,8 @@ struct OpenClContext {
   /// Of our program. Throws DeviceError.
   [[nodiscard]] cl_kernel kernel(const std::string& name);
   [[nodiscard]] const ClBlastLibrary& products();
+  /// To be changed. Of a library that takes parameters. Throws DeviceError.
+  [[nodiscard]] const ClBlastParameters& product_parameters();
   /// A buffer on the device, not initialized. Throws DeviceError.
   [[nodiscard]] OpenClBuffer make_buffer(std::size_t bytes) const;
   /// In order, with times of its commands; `priority` is of properties. On a split device streams

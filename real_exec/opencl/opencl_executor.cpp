@@ -49,6 +49,14 @@ void OpenClExecutor::run(const Problem& problem,
   DeviceExecutor(impl_->backend, impl_->run).run(problem, policy, out);
 }
 
+std::string OpenClExecutor::products() const {
+  const auto& context = *impl_->context;
+  if (context.wanted_products.empty()) return "clblast";
+  return impl_->context->products().takes_parameters()
+             ? "clblast, tuned"
+             : "clblast, not tuned: its version does not take the machine's parameters";
+}
+
 std::shared_ptr<detail::OpenClContext> OpenClExecutor::context() const {
   return impl_->context;
 }

@@ -3,6 +3,7 @@
 
 #include "real_exec/executor/device_executor.hpp"
 #include "real_exec/executor/plan_executor.hpp"
+#include "real_exec/opencl/product_tuning.hpp"
 #include "sim/base/units.hpp"
 
 #include <cstdint>
@@ -28,6 +29,7 @@ struct OpenClDeviceFacts {
   Bytes max_allocation{};        ///< of one buffer
   Bytes cache{};                 ///< of global memory; 0: none, or the driver does not say
   bool priorities = false;       ///< cl_khr_priority_hints
+  bool throttles = false;        ///< cl_khr_throttle_hints
   bool device_graphs = false;    ///< cl_khr_command_buffer, out of order; no products
   bool fp64 = false;
   bool available = false;
@@ -47,7 +49,9 @@ struct OpenClExecutorOptions {
   /// Splits the device into sub-devices of so many compute units, core groups, over which streams
   /// are spread in turn: a kernel runs on one group. 0: not split.
   std::uint32_t group_units = 0;
-  std::string library = "libOpenCL.so.1";  ///< the loader of drivers, for dlopen
+  std::string library = "libOpenCL.so.1";        ///< the loader of drivers, for dlopen
+  std::string blas_library = "libclblast.so.1";  ///< likewise
+  ProductParameters products{};                  ///< of CLBlast, while the executor lives
   DeviceExecutorOptions run{};
 };
 
@@ -66,6 +70,9 @@ class OpenClExecutor final : public PlanExecutor {
   [[nodiscard]] const DeviceProperties& properties() const override;
   [[nodiscard]] DeviceExecutorOptions& run_options() override;
   [[nodiscard]] const OpenClDeviceFacts& facts() const;
+  /// What multiplies matrices: "clblast" or, with the options' parameters, "clblast, tuned"; where
+  /// the library takes none, "clblast, not tuned" and why.
+  [[nodiscard]] std::string products() const;
 
   /// As DeviceExecutor::run(). The first run of a work launches one task of each operation before,
   /// so that kernels are compiled when the clock starts. Throws InfeasibleError for plans with

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <type_traits>
+
 namespace schedlab::detail {
 
 bool opencl_complete(const OpenClLibrary& cl, const OpenClEvent& event) {
@@ -72,6 +74,78 @@ void OpenClLane::enqueue(cl_kernel kernel,
   check_opencl(context_->cl.enqueue_kernel(
                    queue_.get(), kernel, 1, nullptr, &items, &group_size, 0, nullptr, &event),
                fmt::format("clEnqueueNDRangeKernel({})", name));
+  enqueued(event);
+}
+
+template <class Real>
+void OpenClLane::multiply(const OpenClProduct& product) {
+  constexpr bool single = std::is_same_v<Real, float>;
+  const auto way = [](bool lies) { return lies ? CLBlastTransposeYes : CLBlastTransposeNo; };
+  cl_command_queue to = queue();
+  const ClBlastLibrary& blas = context_->products();
+  const auto gemm = [&](auto function) {
+    cl_event event = nullptr;
+    expect_only_last_event();
+    check_opencl(function(CLBlastLayoutRowMajor,
+                          way(product.a_lies),
+                          way(product.b_lies),
+                          product.m,
+                          product.n,
+                          product.k,
+                          Real{1},
+                          product.a.buffer,
+                          product.a.at,
+                          product.a_stride,
+                          product.b.buffer,
+                          product.b.at,
+                          product.b_stride,
+                          product.add ? Real{1} : Real{0},
+                          product.c.buffer,
+                          product.c.at,
+                          product.c_stride,
+                          &to,
+                          &event),
+                 single ? "CLBlastSgemm" : "CLBlastDgemm");
+    enqueued(event);
+  };
+  if constexpr (single) {
+    gemm(blas.sgemm);
+  } else {
+    gemm(blas.dgemm);
+  }
+}
+template void OpenClLane::multiply<float>(const OpenClProduct& product);
+template void OpenClLane::multiply<double>(const OpenClProduct& product);
+
+void OpenClLane::write(const OpenClPlace& to, const void* from, std::size_t bytes) {
+  cl_event event = nullptr;
+  check_opencl(context_->cl.enqueue_write(
+                   queue(), to.buffer, CL_FALSE, to.at, bytes, from, 0, nullptr, &event),
+               "clEnqueueWriteBuffer");
+  enqueued(event);
+}
+
+void OpenClLane::read(void* to, const OpenClPlace& from, std::size_t bytes) {
+  cl_event event = nullptr;
+  check_opencl(context_->cl.enqueue_read(
+                   queue(), from.buffer, CL_FALSE, from.at, bytes, to, 0, nullptr, &event),
+               "clEnqueueReadBuffer");
+  enqueued(event);
+}
+
+void OpenClLane::copy(const OpenClPlace& to, const OpenClPlace& from, std::size_t bytes) {
+  cl_event event = nullptr;
+  check_opencl(context_->cl.enqueue_copy(
+                   queue(), from.buffer, to.buffer, from.at, to.at, bytes, 0, nullptr, &event),
+               "clEnqueueCopyBuffer");
+  enqueued(event);
+}
+
+void OpenClLane::fill(const OpenClPlace& to, unsigned char byte, std::size_t bytes) {
+  cl_event event = nullptr;
+  check_opencl(context_->cl.enqueue_fill(
+                   queue(), to.buffer, &byte, sizeof(byte), to.at, bytes, 0, nullptr, &event),
+               "clEnqueueFillBuffer");
   enqueued(event);
 }
 

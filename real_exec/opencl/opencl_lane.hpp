@@ -20,6 +20,22 @@ struct OpenClPlace {
   cl_ulong at = 0;
 };
 
+/// C[m, n] = A * B, added to C with `add`; a factor may lie transposed.
+struct OpenClProduct {
+  std::size_t m = 0;
+  std::size_t n = 0;
+  std::size_t k = 0;
+  OpenClPlace a;
+  OpenClPlace b;
+  OpenClPlace c;
+  std::size_t a_stride = 0;
+  std::size_t b_stride = 0;
+  std::size_t c_stride = 0;
+  bool a_lies = false;
+  bool b_lies = false;
+  bool add = false;
+};
+
 /// Events at the first and the last command of a task.
 struct OpenClTaskEvents {
   OpenClEvent first;
@@ -71,6 +87,14 @@ class OpenClLane {
     (set(args), ...);
     enqueue(kernel, name, groups, group_size);
   }
+  /// By CLBlast, in fp32 or fp64. Throws DeviceError, also for what CLBlast does not do here.
+  template <class Real>
+  void multiply(const OpenClProduct& product);
+  // Places are in bytes here. `from` and `to` must stay until the queue is finished.
+  void write(const OpenClPlace& to, const void* from, std::size_t bytes);
+  void read(void* to, const OpenClPlace& from, std::size_t bytes);
+  void copy(const OpenClPlace& to, const OpenClPlace& from, std::size_t bytes);
+  void fill(const OpenClPlace& to, unsigned char byte, std::size_t bytes);
   /// Notes a command that was put into the queue; takes the event over.
   void enqueued(cl_event event);
   /// Before commands of a library that hands out the event of its last one alone: times of the task

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <type_traits>
+#include <unordered_map>
 
 namespace schedlab::detail {
 namespace {
@@ -103,10 +104,58 @@ OpenClCommandBuffers::OpenClCommandBuffers(const OpenClLibrary& cl, cl_platform_
   find(kernel, "clCommandNDRangeKernelKHR");
 }
 
-ClBlastLibrary::ClBlastLibrary() {
-  const LoadedLibrary library("CLBlast", {"libclblast.so.1", "libclblast.so"});
+ClBlastLibrary::ClBlastLibrary(const std::string& file) {
+  const LoadedLibrary library("CLBlast", {file});
   library.find(sgemm, "CLBlastSgemm");
   library.find(dgemm, "CLBlastDgemm");
+  // Its C interface changes parameters and does not tell them.
+  library.find_if_there(
+      retrieve_parameters,
+      "_ZN7clblast18RetrieveParametersEP13_cl_device_idRKNSt7__cxx1112basic_stringIcSt11char_"
+      "traitsIcESaIcEEENS_9PrecisionERSt13unordered_mapIS7_mSt4hashIS7_ESt8equal_toIS7_ESaISt4"
+      "pairIS8_mEEE");
+  if (retrieve_parameters != nullptr) {
+    library.find_if_there(override_parameters, "CLBlastOverrideParameters");
+  }
+}
+
+ClBlastParameters::ClBlastParameters(const ClBlastLibrary& library,
+                                     std::vector<cl_device_id> devices)
+    : library_(library), devices_(std::move(devices)) {
+  for (const char* kernel : {"Xgemm", "XgemmDirect", "GemmRoutine"}) {
+    std::unordered_map<std::string, std::size_t> found;
+    const auto status =
+        library_.retrieve_parameters(devices_.front(), kernel, clblast::Precision::kSingle, found);
+    check_opencl(static_cast<int>(status), "clblast::RetrieveParameters");
+    for (const auto& [name, value] : found) {
+      own_[kernel][name] = static_cast<std::uint32_t>(value);
+    }
+  }
+}
+
+ClBlastParameters::~ClBlastParameters() {
+  for (const auto& [kernel, parameters] : own_) static_cast<void>(change(kernel, parameters));
+}
+
+void ClBlastParameters::set(const ProductParameters& products) const {
+  for (const auto& [kernel, parameters] : products) {
+    check_opencl(change(kernel, parameters), fmt::format("CLBlastOverrideParameters({})", kernel));
+  }
+}
+
+int ClBlastParameters::change(const std::string& kernel, const KernelParameters& parameters) const {
+  std::vector<const char*> names;
+  std::vector<std::size_t> values;
+  for (const auto& [name, value] : parameters) {
+    names.push_back(name.c_str());
+    values.push_back(value);
+  }
+  for (cl_device_id device : devices_) {
+    const int status = library_.override_parameters(
+        device, kernel.c_str(), CLBlastPrecisionSingle, names.size(), names.data(), values.data());
+    if (status != CLBlastSuccess) return status;
+  }
+  return CLBlastSuccess;
 }
 
 std::string opencl_status_text(int status) {

@@ -3,13 +3,17 @@
 
 // 2.0 is the oldest version whose queues are made as here; newer names are asked for by device.
 #define CL_TARGET_OPENCL_VERSION 200
+#include "real_exec/opencl/product_tuning.hpp"
+
 #include <CL/cl.h>
 #include <CL/cl_ext.h>
+#include <clblast.h>
 #include <clblast_c.h>
 
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace schedlab::detail {
 
@@ -72,11 +76,38 @@ struct OpenClCommandBuffers {
 
 /// The functions of CLBlast that are used.
 struct ClBlastLibrary {
-  /// Throws DeviceError if the library, or a function in it, is not found.
-  ClBlastLibrary();
+  /// Throws DeviceError if the library, or a product in it, is not found.
+  explicit ClBlastLibrary(const std::string& file);
 
   decltype(&CLBlastSgemm) sgemm = nullptr;
   decltype(&CLBlastDgemm) dgemm = nullptr;
+  // Of its parameters; both nullptr in versions that do not have both.
+  decltype(&CLBlastOverrideParameters) override_parameters = nullptr;
+  decltype(&clblast::RetrieveParameters) retrieve_parameters = nullptr;
+
+  [[nodiscard]] bool takes_parameters() const { return override_parameters != nullptr; }
+};
+
+/// CLBlast's parameters on some devices, which it keeps for the whole process: what it had before
+/// comes back in the end.
+class ClBlastParameters {
+ public:
+  /// Throws DeviceError.
+  ClBlastParameters(const ClBlastLibrary& library, std::vector<cl_device_id> devices);
+  ClBlastParameters(const ClBlastParameters&) = delete;
+  ClBlastParameters& operator=(const ClBlastParameters&) = delete;
+  ~ClBlastParameters();
+
+  /// From the next product on, which is compiled anew. Throws DeviceError for what is not complete.
+  void set(const ProductParameters& products) const;
+  [[nodiscard]] const ProductParameters& own() const { return own_; }
+
+ private:
+  [[nodiscard]] int change(const std::string& kernel, const KernelParameters& parameters) const;
+
+  ClBlastLibrary library_;
+  std::vector<cl_device_id> devices_;
+  ProductParameters own_;
 };
 
 /// "CL_OUT_OF_RESOURCES (-5)"; of numbers that only CLBlast has, "CLBlast status -1234".

@@ -49,16 +49,25 @@ void OpenClExecutor::run(const Problem& /*problem*/,
                          Execution& /*out*/) {
   fail_without_opencl();
 }
+std::string OpenClExecutor::products() const {
+  fail_without_opencl();
+}
 std::shared_ptr<detail::OpenClContext> OpenClExecutor::context() const {
   fail_without_opencl();
 }
 
-std::string detail::describe_clblast(int /*device*/) {
+std::vector<TunedKernel> tune_products(OpenClExecutor& /*executor*/,
+                                       bool /*quick*/,
+                                       const TuningProgress& /*progress*/) {
+  fail_without_opencl();
+}
+
+std::string detail::describe_clblast(const RnnDevice& /*device*/) {
   fail_without_opencl();
 }
 std::unique_ptr<LibraryRnn> detail::make_clblast_rnn(const RecurrentSpec& /*spec*/,
                                                      const RecurrentInputs<float>& /*inputs*/,
-                                                     int /*device*/) {
+                                                     const RnnDevice& /*device*/) {
   fail_without_opencl();
 }
 

@@ -234,61 +234,35 @@ void OpenClProxyWork::Implementation::multiply(TaskId task, const Kernel& kernel
   const ProductLayout layout = product_layout(graph_.operation(task).name, kernel);
   const bool a_lies = layout == ProductLayout::tn;  // transposed
   const bool b_lies = layout == ProductLayout::nt;
-  const detail::ClBlastLibrary& blas = context_->products();
-  cl_command_queue queue = to.queue();
-  to.expect_only_last_event();
+  const detail::OpenClProduct product{.m = m,
+                                      .n = n,
+                                      .k = k,
+                                      .a = {.buffer = operands_.get(), .at = a},
+                                      .b = {.buffer = operands_.get(), .at = b},
+                                      .c = {.buffer = results_.get(), .at = c},
+                                      .a_stride = a_lies ? m : k,
+                                      .b_stride = b_lies ? k : n,
+                                      .c_stride = n,
+                                      .a_lies = a_lies,
+                                      .b_lies = b_lies,
+                                      .add = accumulates(kernel)};
   for (std::int64_t i = 0; i < detail::product_count(kernel); ++i) {
-    cl_event event = nullptr;
-    const auto product = [&](auto gemm, auto one) {
-      return gemm(CLBlastLayoutRowMajor,
-                  a_lies ? CLBlastTransposeYes : CLBlastTransposeNo,
-                  b_lies ? CLBlastTransposeYes : CLBlastTransposeNo,
-                  m,
-                  n,
-                  k,
-                  one,
-                  operands_.get(),
-                  a,
-                  a_lies ? m : k,
-                  operands_.get(),
-                  b,
-                  b_lies ? k : n,
-                  accumulates(kernel) ? one : 0 * one,
-                  results_.get(),
-                  c,
-                  n,
-                  &queue,
-                  &event);
-    };
-    check_opencl(width == 2 ? product(blas.dgemm, 1.0) : product(blas.sgemm, 1.0F),
-                 width == 2 ? "CLBlastDgemm" : "CLBlastSgemm");
-    to.enqueued(event);
+    if (width == 2) {
+      to.multiply<double>(product);
+    } else {
+      to.multiply<float>(product);
+    }
   }
 }
 
 void OpenClProxyWork::Implementation::copy(TaskId task, const Kernel& kernel, OpenClLane& to) {
   const std::size_t bytes = moved_bytes(kernel);
-  const std::size_t at = result_at(task, kernel) * sizeof(float);
-  const auto& cl = context_->cl;
-  cl_event event = nullptr;
-  if (kernel.kind == TaskKind::copy_host_to_device) {
-    check_opencl(
-        cl.enqueue_write(
-            to.queue(), results_.get(), CL_FALSE, at, bytes, host_.data(), 0, nullptr, &event),
-        "clEnqueueWriteBuffer");
-  } else if (kernel.kind == TaskKind::copy_device_to_host) {
-    check_opencl(
-        cl.enqueue_read(
-            to.queue(), results_.get(), CL_FALSE, at, bytes, host_.data(), 0, nullptr, &event),
-        "clEnqueueReadBuffer");
-  } else {
-    const std::size_t from = operand_at(task, bytes / sizeof(float) + 1, 2) * sizeof(float);
-    check_opencl(
-        cl.enqueue_copy(
-            to.queue(), operands_.get(), results_.get(), from, at, bytes, 0, nullptr, &event),
-        "clEnqueueCopyBuffer");
-  }
-  to.enqueued(event);
+  const detail::OpenClPlace there{.buffer = results_.get(),
+                                  .at = result_at(task, kernel) * sizeof(float)};
+  if (kernel.kind == TaskKind::copy_host_to_device) return to.write(there, host_.data(), bytes);
+  if (kernel.kind == TaskKind::copy_device_to_host) return to.read(host_.data(), there, bytes);
+  const std::size_t from = operand_at(task, bytes / sizeof(float) + 1, 2) * sizeof(float);
+  to.copy(there, {.buffer = operands_.get(), .at = from}, bytes);
 }
 
 OpenClProxyWork::OpenClProxyWork(const OpenClExecutor& executor,

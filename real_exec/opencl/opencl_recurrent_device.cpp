@@ -70,11 +70,8 @@ Bytes OpenClRecurrentDevice::scratch_bytes() const {
 }
 
 void OpenClRecurrentDevice::upload(void* to, const void* from, std::size_t bytes) {
-  const OpenClPlace place = bytes_place(to);
-  check_opencl(
-      lane_.context().cl.enqueue_write(
-          lane_.queue(), place.buffer, CL_TRUE, place.at, bytes, from, 0, nullptr, nullptr),
-      "clEnqueueWriteBuffer");
+  lane_.write(bytes_place(to), from, bytes);
+  lane_.finish();
 }
 
 void OpenClRecurrentDevice::upload_rows(
@@ -87,34 +84,17 @@ void OpenClRecurrentDevice::upload_rows(
 }
 
 void OpenClRecurrentDevice::download(void* to, const void* from, std::size_t bytes) {
-  const OpenClPlace place = bytes_place(from);
-  check_opencl(lane_.context().cl.enqueue_read(
-                   lane_.queue(), place.buffer, CL_TRUE, place.at, bytes, to, 0, nullptr, nullptr),
-               "clEnqueueReadBuffer");
+  lane_.read(to, bytes_place(from), bytes);
+  lane_.finish();
 }
 
 void OpenClRecurrentDevice::copy(void* to, const void* from, std::size_t bytes) {
-  const OpenClPlace source = bytes_place(from);
-  const OpenClPlace target = bytes_place(to);
-  check_opencl(lane_.context().cl.enqueue_copy(lane_.queue(),
-                                               source.buffer,
-                                               target.buffer,
-                                               source.at,
-                                               target.at,
-                                               bytes,
-                                               0,
-                                               nullptr,
-                                               nullptr),
-               "clEnqueueCopyBuffer");
+  lane_.copy(bytes_place(to), bytes_place(from), bytes);
   lane_.finish();
 }
 
 void OpenClRecurrentDevice::fill(void* to, unsigned char byte, std::size_t bytes) {
-  const OpenClPlace place = bytes_place(to);
-  check_opencl(
-      lane_.context().cl.enqueue_fill(
-          lane_.queue(), place.buffer, &byte, sizeof(byte), place.at, bytes, 0, nullptr, nullptr),
-      "clEnqueueFillBuffer");
+  lane_.fill(bytes_place(to), byte, bytes);
   lane_.finish();
 }
 
@@ -146,78 +126,50 @@ void OpenClRecurrentQueue::multiply(const BlasProduct& product) {
     multiply(one);
   }
   if (product.count > 1) return;
-  const auto factor = [&](const BlasMatrix& matrix) {
-    return device_.place(static_cast<const float*>(matrix.data));
-  };
-  const auto transposed = [](const BlasMatrix& matrix) {
-    return matrix.transposed ? CLBlastTransposeYes : CLBlastTransposeNo;
-  };
-  const OpenClPlace a = factor(product.a);
-  const OpenClPlace b = factor(product.b);
-  const OpenClPlace c = device_.place(static_cast<const float*>(product.c));
-  cl_command_queue queue = lane_.queue();
-  cl_event event = nullptr;
-  lane_.expect_only_last_event();
-  check_opencl(lane_.context().products().sgemm(CLBlastLayoutRowMajor,
-                                                transposed(product.a),
-                                                transposed(product.b),
-                                                static_cast<std::size_t>(product.m),
-                                                static_cast<std::size_t>(product.n),
-                                                static_cast<std::size_t>(product.k),
-                                                1.0F,
-                                                a.buffer,
-                                                a.at,
-                                                static_cast<std::size_t>(product.a.stride),
-                                                b.buffer,
-                                                b.at,
-                                                static_cast<std::size_t>(product.b.stride),
-                                                product.add ? 1.0F : 0.0F,
-                                                c.buffer,
-                                                c.at,
-                                                static_cast<std::size_t>(product.c_stride),
-                                                &queue,
-                                                &event),
-               "CLBlastSgemm");
-  lane_.enqueued(event);
+  lane_.multiply<float>({.m = static_cast<std::size_t>(product.m),
+                         .n = static_cast<std::size_t>(product.n),
+                         .k = static_cast<std::size_t>(product.k),
+                         .a = device_.place(static_cast<const float*>(product.a.data)),
+                         .b = device_.place(static_cast<const float*>(product.b.data)),
+                         .c = device_.place(static_cast<const float*>(product.c)),
+                         .a_stride = static_cast<std::size_t>(product.a.stride),
+                         .b_stride = static_cast<std::size_t>(product.b.stride),
+                         .c_stride = static_cast<std::size_t>(product.c_stride),
+                         .a_lies = product.a.transposed,
+                         .b_lies = product.b.transposed,
+                         .add = product.add});
+}
+
+/// `c`: the arguments between those of the step before and of the result.
+template <class... C>
+void OpenClRecurrentQueue::forward(const std::string& name,
+                                   const DeviceCellForward& args,
+                                   const C&... c) {
+  launch(name,
+         static_cast<long long>(args.rows) * args.hidden,
+         device_.place(args.products),
+         device_.place(args.gates),
+         device_.place(args.recurrent),
+         device_.place(args.bias),
+         device_.place(args.before),
+         c...,
+         device_.place(args.h),
+         args.h != nullptr ? 1 : 0,
+         args.rows,
+         args.hidden,
+         args.products_stride,
+         args.gates_stride,
+         args.recurrent_stride,
+         args.before_stride,
+         args.h_stride);
 }
 
 void OpenClRecurrentQueue::lstm_forward(const DeviceCellForward& args) {
-  launch("lstm_forward",
-         static_cast<long long>(args.rows) * args.hidden,
-         device_.place(args.products),
-         device_.place(args.gates),
-         device_.place(args.recurrent),
-         device_.place(args.bias),
-         device_.place(args.before),
-         device_.place(args.c),
-         device_.place(args.h),
-         args.h != nullptr ? 1 : 0,
-         args.rows,
-         args.hidden,
-         args.products_stride,
-         args.gates_stride,
-         args.recurrent_stride,
-         args.before_stride,
-         args.h_stride);
+  forward("lstm_forward", args, device_.place(args.c));
 }
 
 void OpenClRecurrentQueue::gru_forward(const DeviceCellForward& args) {
-  launch("gru_forward",
-         static_cast<long long>(args.rows) * args.hidden,
-         device_.place(args.products),
-         device_.place(args.gates),
-         device_.place(args.recurrent),
-         device_.place(args.bias),
-         device_.place(args.before),
-         device_.place(args.h),
-         args.h != nullptr ? 1 : 0,
-         args.rows,
-         args.hidden,
-         args.products_stride,
-         args.gates_stride,
-         args.recurrent_stride,
-         args.before_stride,
-         args.h_stride);
+  forward("gru_forward", args);
 }
 
 void OpenClRecurrentQueue::reset_gates_forward(const DeviceCellForward& args) {
@@ -251,25 +203,21 @@ void OpenClRecurrentQueue::reset_cell_forward(const DeviceCellForward& args) {
          args.h_stride);
 }
 
-namespace {
-
-int upstreams(const DeviceCellBackward& args) {
-  return (args.upstream[0] != nullptr ? 1 : 0) + (args.upstream[1] != nullptr ? 1 : 0);
-}
-
-}  // namespace
-
-void OpenClRecurrentQueue::lstm_backward(const DeviceCellBackward& args) {
-  launch("lstm_backward",
+/// `c`: the arguments between those of the gates and of the step before.
+template <class... C>
+void OpenClRecurrentQueue::backward(const std::string& name,
+                                    const DeviceCellBackward& args,
+                                    const C&... c) {
+  launch(name,
          static_cast<long long>(args.rows) * args.hidden,
          device_.place(args.gates),
-         device_.place(args.c),
+         c...,
          device_.place(args.before),
          device_.place(args.dh),
          args.slices,
          device_.place(args.upstream[0]),
          device_.place(args.upstream[1]),
-         upstreams(args),
+         (args.upstream[0] != nullptr ? 1 : 0) + (args.upstream[1] != nullptr ? 1 : 0),
          args.upstream_stride,
          device_.place(args.carry),
          device_.place(args.gate_gradients),
@@ -278,46 +226,18 @@ void OpenClRecurrentQueue::lstm_backward(const DeviceCellBackward& args) {
          args.gates_stride,
          args.before_stride,
          args.gate_gradients_stride);
+}
+
+void OpenClRecurrentQueue::lstm_backward(const DeviceCellBackward& args) {
+  backward("lstm_backward", args, device_.place(args.c));
 }
 
 void OpenClRecurrentQueue::gru_backward(const DeviceCellBackward& args) {
-  launch("gru_backward",
-         static_cast<long long>(args.rows) * args.hidden,
-         device_.place(args.gates),
-         device_.place(args.before),
-         device_.place(args.dh),
-         args.slices,
-         device_.place(args.upstream[0]),
-         device_.place(args.upstream[1]),
-         upstreams(args),
-         args.upstream_stride,
-         device_.place(args.carry),
-         device_.place(args.gate_gradients),
-         args.rows,
-         args.hidden,
-         args.gates_stride,
-         args.before_stride,
-         args.gate_gradients_stride);
+  backward("gru_backward", args);
 }
 
 void OpenClRecurrentQueue::reset_candidate_backward(const DeviceCellBackward& args) {
-  launch("reset_candidate_backward",
-         static_cast<long long>(args.rows) * args.hidden,
-         device_.place(args.gates),
-         device_.place(args.before),
-         device_.place(args.dh),
-         args.slices,
-         device_.place(args.upstream[0]),
-         device_.place(args.upstream[1]),
-         upstreams(args),
-         args.upstream_stride,
-         device_.place(args.carry),
-         device_.place(args.gate_gradients),
-         args.rows,
-         args.hidden,
-         args.gates_stride,
-         args.before_stride,
-         args.gate_gradients_stride);
+  backward("reset_candidate_backward", args);
 }
 
 void OpenClRecurrentQueue::reset_cell_backward(const DeviceCellBackward& args) {
@@ -362,19 +282,9 @@ OpenClPlace OpenClRecurrentQueue::gathered(const DeviceLoss& args) {
       static_cast<std::size_t>(args.batch) * static_cast<std::size_t>(args.columns);
   const OpenClPlace to = device_.scratch(elements);
   for (std::size_t begin = 0; begin < elements; begin += of_step) {
-    const OpenClPlace from = device_.bytes_place(args.host_y_steps[begin / of_step]);
-    cl_event event = nullptr;
-    check_opencl(lane_.context().cl.enqueue_copy(lane_.queue(),
-                                                 from.buffer,
-                                                 to.buffer,
-                                                 from.at,
-                                                 begin * sizeof(float),
-                                                 of_step * sizeof(float),
-                                                 0,
-                                                 nullptr,
-                                                 &event),
-                 "clEnqueueCopyBuffer");
-    lane_.enqueued(event);
+    lane_.copy({.buffer = to.buffer, .at = begin * sizeof(float)},
+               device_.bytes_place(args.host_y_steps[begin / of_step]),
+               of_step * sizeof(float));
   }
   return to;
 }
@@ -434,22 +344,11 @@ void OpenClRecurrentQueue::round_to_bf16(const float* /*from*/,
 }
 
 void OpenClRecurrentQueue::upload(void* to, const void* from, std::size_t bytes) {
-  const OpenClPlace place = device_.bytes_place(to);
-  cl_event event = nullptr;
-  check_opencl(
-      lane_.context().cl.enqueue_write(
-          lane_.queue(), place.buffer, CL_FALSE, place.at, bytes, from, 0, nullptr, &event),
-      "clEnqueueWriteBuffer");
-  lane_.enqueued(event);
+  lane_.write(device_.bytes_place(to), from, bytes);
 }
 
 void OpenClRecurrentQueue::download(void* to, const void* from, std::size_t bytes) {
-  const OpenClPlace place = device_.bytes_place(from);
-  cl_event event = nullptr;
-  check_opencl(lane_.context().cl.enqueue_read(
-                   lane_.queue(), place.buffer, CL_FALSE, place.at, bytes, to, 0, nullptr, &event),
-               "clEnqueueReadBuffer");
-  lane_.enqueued(event);
+  lane_.read(to, device_.bytes_place(from), bytes);
 }
 
 }  // namespace schedlab::detail

@@ -81,6 +81,10 @@ class OpenClRecurrentQueue final : public RecurrentQueue {
   /// Over at least `items` work items.
   template <class... Args>
   void launch(const std::string& name, long long items, const Args&... args);
+  template <class... C>
+  void forward(const std::string& name, const DeviceCellForward& args, const C&... c);
+  template <class... C>
+  void backward(const std::string& name, const DeviceCellBackward& args, const C&... c);
   /// Puts the steps one behind the other into scratch.
   [[nodiscard]] OpenClPlace gathered(const DeviceLoss& args);
 

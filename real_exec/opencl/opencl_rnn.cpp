@@ -35,10 +35,16 @@ bool is_gradient(SubTask task) {
   return task >= SubTask::candidate_cell && task <= SubTask::bias;
 }
 
+OpenClExecutorOptions on(const RnnDevice& device) {
+  return {.device = device.number, .products = device.products};
+}
+
 class ClBlastRnn final : public LibraryRnn {
  public:
-  ClBlastRnn(const RecurrentSpec& spec, const RecurrentInputs<float>& inputs, int number)
-      : executor_({.device = number}),
+  ClBlastRnn(const RecurrentSpec& spec,
+             const RecurrentInputs<float>& inputs,
+             const RnnDevice& device)
+      : executor_(on(device)),
         graph_(recurrent(spec)),
         binding_(spec, graph_),
         device_(std::make_shared<OpenClRecurrentDevice>(executor_.context())),
@@ -97,15 +103,18 @@ class ClBlastRnn final : public LibraryRnn {
 
 }  // namespace
 
-std::string describe_clblast(int device) {
-  const OpenClExecutor executor({.device = device});
+std::string describe_clblast(const RnnDevice& device) {
+  const OpenClExecutor executor(on(device));
   static_cast<void>(executor.context()->products());
-  return fmt::format("CLBlast on {}, driver {}", executor.facts().name, executor.facts().driver);
+  return fmt::format("CLBlast{} on {}, driver {}",
+                     device.products.empty() ? "" : " with the machine's parameters",
+                     executor.facts().name,
+                     executor.facts().driver);
 }
 
 std::unique_ptr<LibraryRnn> make_clblast_rnn(const RecurrentSpec& spec,
                                              const RecurrentInputs<float>& inputs,
-                                             int device) {
+                                             const RnnDevice& device) {
   return std::make_unique<ClBlastRnn>(as_libraries_cut(spec), inputs, device);
 }
 

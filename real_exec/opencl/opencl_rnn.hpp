@@ -9,7 +9,7 @@
 namespace schedlab::detail {
 
 /// "CLBlast on NAME, driver VERSION". Throws DeviceError with what is missing.
-[[nodiscard]] std::string describe_clblast(int device);
+[[nodiscard]] std::string describe_clblast(const RnnDevice& device);
 
 /// A recurrent network of CLBlast's products, as libraries cut one: weight gradients are one
 /// product over all steps, everything goes into one queue of the device, cells are the kernels that
@@ -18,6 +18,6 @@ namespace schedlab::detail {
 /// Errors  InfeasibleError for another type; DeviceError.
 [[nodiscard]] std::unique_ptr<LibraryRnn> make_clblast_rnn(const RecurrentSpec& spec,
                                                            const RecurrentInputs<float>& inputs,
-                                                           int device);
+                                                           const RnnDevice& device);
 
 }  // namespace schedlab::detail

@@ -45,7 +45,7 @@ constexpr const char* clblast_algorithm = "one_queue";
 
 }  // namespace
 
-std::string describe(RnnLibrary library, int device) {
+std::string describe(RnnLibrary library, const RnnDevice& device) {
   if (library == RnnLibrary::clblast) return detail::describe_clblast(device);
   if (library == RnnLibrary::cudnn) return detail::describe_cudnn();
   if (!OnednnLstm::available()) {
@@ -74,7 +74,7 @@ std::unique_ptr<LibraryRnn> make_library_rnn(RnnLibrary library,
                                              const RecurrentSpec& spec,
                                              const RecurrentInputs<float>& inputs,
                                              const RnnVariant& variant,
-                                             int device) {
+                                             const RnnDevice& device) {
   const auto known = rnn_variants(library);
   SCHEDLAB_EXPECTS(
       std::find(known.begin(), known.end(), variant) != known.end(),

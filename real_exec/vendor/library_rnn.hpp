@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "real_exec/opencl/product_tuning.hpp"
 #include "real_exec/recurrent/recurrent_values.hpp"
 #include "sim/base/enum_names.hpp"
 #include "sim/base/units.hpp"
@@ -72,9 +73,14 @@ class LibraryRnn {
   [[nodiscard]] virtual RecurrentResults<float> results() = 0;
 };
 
-/// What is there: "cuDNN 9.19.0 on NVIDIA H200". `device`: of those that clblast runs on, counted
-/// from 0; others have their first. Throws DeviceError with what is missing.
-[[nodiscard]] std::string describe(RnnLibrary library, int device = 0);
+/// Where clblast runs; other libraries have their first device.
+struct RnnDevice {
+  int number = 0;                ///< of OpenCL's, counted from 0
+  ProductParameters products{};  ///< empty: CLBlast's own
+};
+
+/// What is there: "cuDNN 9.19.0 on NVIDIA H200". Throws DeviceError with what is missing.
+[[nodiscard]] std::string describe(RnnLibrary library, const RnnDevice& device = {});
 
 /// Waits for all that the library does. Throws DeviceError if its device does not answer any more,
 /// as after a kernel that failed.
@@ -89,6 +95,6 @@ void synchronize(RnnLibrary library);
                                                            const RecurrentSpec& spec,
                                                            const RecurrentInputs<float>& inputs,
                                                            const RnnVariant& variant,
-                                                           int device = 0);
+                                                           const RnnDevice& device = {});
 
 }  // namespace schedlab

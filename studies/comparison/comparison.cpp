@@ -85,9 +85,11 @@ const Fields<Comparison>& comparison_fields() {
   return fields;
 }
 
+/// "3.00 % longer than"; of more than twice the time "16.6 times as long as".
 std::string stretched(double change) {
-  return change < 0 ? fmt::format("{:.2f} % less", -100 * change)
-                    : fmt::format("{:.2f} % longer", 100 * change);
+  if (change > 1) return fmt::format("{:.3g} times as long as", 1 + change);
+  return change < 0 ? fmt::format("{:.2f} % less than", -100 * change)
+                    : fmt::format("{:.2f} % longer than", 100 * change);
 }
 
 std::string answer_of_runs(const Comparison& all) {
@@ -96,7 +98,7 @@ std::string answer_of_runs(const Comparison& all) {
     return fmt::format(
         "{} and {} take the same time, {}", all.second, all.first, readable(runs.first));
   }
-  return fmt::format("{} takes {} than {}: {} against {}",
+  return fmt::format("{} takes {} {}: {} against {}",
                      all.second,
                      stretched(all.slowdown()),
                      all.first,
@@ -117,7 +119,7 @@ std::string answer_of_scenarios(const Comparison& all) {
                                   : fmt::format("; another policy wins {} of {}",
                                                 scenarios.winners.size(),
                                                 counted(scenarios.groups, "case"));
-  return fmt::format("{} takes {} than {} over {} (geometric mean): {} slower and {} faster{}{}",
+  return fmt::format("{} takes {} {} over {} (geometric mean): {} slower and {} faster{}{}",
                      all.second,
                      stretched(scenarios.ratio - 1),
                      all.first,
@@ -171,10 +173,11 @@ void apply_bound(Comparison& comparison, double max_slowdown) {
   comparison.broken.clear();
   if (comparison.slowdown() > max_slowdown) {
     const std::string what = comparison.runs ? "the second" : "a scenario of the second";
-    comparison.broken.push_back(fmt::format("{} takes {}, at most {:.2f} % are allowed",
-                                            what,
-                                            stretched(comparison.slowdown()),
-                                            100 * max_slowdown));
+    comparison.broken.push_back(
+        fmt::format("{} takes {} the first, at most {:.2f} % longer is allowed",
+                    what,
+                    stretched(comparison.slowdown()),
+                    100 * max_slowdown));
   }
   if (!comparison.scenarios) return;
   const ScenarioComparison& scenarios = *comparison.scenarios;

@@ -261,7 +261,7 @@ std::vector<CallWindow> run_rounds(const BaselineRequest& request,
 
 }  // namespace
 
-TimedLibrary timed_library(RnnLibrary library, int device) {
+TimedLibrary timed_library(RnnLibrary library, const RnnDevice& device) {
   return {.description = describe(library, device),
           .variants = rnn_variants(library),
           .make =

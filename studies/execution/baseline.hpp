@@ -22,7 +22,7 @@ struct Baselines;
 
 struct BaselineRequest {
   RnnLibrary library = RnnLibrary::onednn;
-  int device = 0;  ///< of clblast's, counted from 0
+  RnnDevice device{};
   std::uint32_t repetitions = 20;
   std::uint32_t warm_up = 3;  ///< rounds whose times are not kept
   std::uint64_t seed = 1;     ///< of inputs and weights
@@ -50,7 +50,7 @@ struct TimedLibrary {
 };
 
 /// Throws DeviceError if the library or its device is missing.
-[[nodiscard]] TimedLibrary timed_library(RnnLibrary library, int device = 0);
+[[nodiscard]] TimedLibrary timed_library(RnnLibrary library, const RnnDevice& device = {});
 
 /// The times of one call of a library, in the order of the runs.
 struct CallTimes {

@@ -10,7 +10,9 @@
 #include "studies/base/progress.hpp"
 #include "studies/execution/baseline.hpp"
 #include "studies/execution/execution_device.hpp"
+#include "studies/execution/opencl_device.hpp"
 #include "studies/spec/spec.hpp"
+#include "studies/spec/spec_machine.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -119,7 +121,10 @@ ChosenLibrary chosen_library(const BaselineOptions& options) {
 int run(const BaselineOptions& options,
         const Terminal& terminal,
         const std::function<TimedLibrary()>& library) {
-  const Spec spec = load_spec(options.spec, &terminal.err);
+  Spec spec = load_spec(options.spec, &terminal.err);
+  if (!options.machine.empty()) {
+    spec = parse_spec(text_on_machine(spec.text, options.machine), spec.file, spec.folder);
+  }
   const Grid grid(spec);
   const Components components(spec, grid);
   auto workloads = baseline_workloads(grid, components);
@@ -141,7 +146,10 @@ int run(const BaselineOptions& options,
   BaselineFolder folder(options, terminal);
   BaselineRequest request;
   request.library = chosen.library;
-  request.device = chosen.device;
+  request.device.number = chosen.device;
+  if (chosen.library == RnnLibrary::clblast) {
+    request.device.products = machine_products(components, grid, chosen.device);
+  }
   request.repetitions = options.repetitions;
   request.warm_up = options.warm_up;
   request.threads = options.threads;

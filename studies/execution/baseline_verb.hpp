@@ -14,7 +14,8 @@ struct BaselineOptions {
   std::string spec{};
   std::string out{};
   std::string library{};
-  std::string device{};  ///< in place of `library`: that of the device
+  std::string device{};   ///< in place of `library`: that of the device
+  std::string machine{};  ///< file that replaces the spec's machine
   std::uint32_t repetitions = 20;
   std::uint32_t warm_up = 3;
   std::uint32_t threads = 0;

@@ -14,6 +14,7 @@
 #include "studies/scenario/scenario_space.hpp"
 #include "studies/spec/one_scenario.hpp"
 #include "studies/spec/spec.hpp"
+#include "studies/spec/spec_edits.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -97,13 +98,19 @@ struct Repetitions {
   [[nodiscard]] double median_us() const { return makespans_us[(makespans_us.size() - 1) / 2]; }
 };
 
+Spec spec_of(const ExecuteOptions& options, std::ostream& notes) {
+  Spec spec = load_spec(options.spec, &notes);
+  if (options.launch.empty()) return spec;
+  return parse_spec(text_with_launch(spec.text, options.launch), spec.file, spec.folder);
+}
+
 /// One scenario executed from spec to folder.
 class ExecuteRun {
  public:
   ExecuteRun(const ExecuteOptions& options, const Terminal& terminal, const NamedDevice& device)
       : options_(options),
         terminal_(terminal),
-        spec_(load_spec(options.spec, &terminal.err)),
+        spec_(spec_of(options, terminal.err)),
         grid_(spec_),
         space_(spec_, grid_),
         executor_(space_, opened(device), terminal.stop),

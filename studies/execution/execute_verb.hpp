@@ -15,6 +15,7 @@ struct ExecuteOptions {
   std::string host = "own_core";
   std::string proxy{};  ///< "", "spin" or "shapes"
   std::string allocate = "whole_run";
+  std::string launch{};  ///< word that replaces the spec's; empty: the spec's
   std::uint32_t workers = 0;
   std::uint32_t repetitions = 5;
   std::uint32_t ranks = 0;        ///< of --device mpi; 0: as the spec says

@@ -59,4 +59,10 @@ std::string text_with_connections(const std::string& spec, std::uint32_t connect
   return json.dump(2);
 }
 
+std::string text_with_launch(const std::string& spec, const std::string& launch) {
+  Json json = Json::parse(spec);
+  json["launch"] = launch;
+  return json.dump(2);
+}
+
 }  // namespace schedlab

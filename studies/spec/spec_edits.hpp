@@ -16,4 +16,7 @@ namespace schedlab {
 /// The text of a spec whose machines, all of them, have so many hardware connections.
 [[nodiscard]] std::string text_with_connections(const std::string& spec, std::uint32_t connections);
 
+/// The text of a spec whose scenarios, all of them, are launched in this way.
+[[nodiscard]] std::string text_with_launch(const std::string& spec, const std::string& launch);
+
 }  // namespace schedlab

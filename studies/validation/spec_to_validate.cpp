@@ -17,16 +17,17 @@ Spec with_machine(const Spec& spec, const std::string& machine) {
   return parse_spec(text_on_machine(spec.text, machine), spec.file, spec.folder);
 }
 
-/// What is predicted and what is measured are of the same data type and connections.
+/// What is predicted and what is measured are of the same data type, connections and launch.
 Spec with_device_options(const Spec& spec, const ValidateOptions& options) {
   expect_flags_of(options.device,
                   {{"--connections", options.connections > 0},
                    {"--precision", !options.precision.empty()},
                    {"--products", !options.products.empty()}});
-  if (options.connections == 0 && options.precision.empty()) return spec;
+  if (options.connections == 0 && options.precision.empty() && options.launch.empty()) return spec;
   std::string text = spec.text;
   if (!options.precision.empty()) text = text_with_data_type(text, options.precision, spec.file);
   if (options.connections > 0) text = text_with_connections(text, options.connections);
+  if (!options.launch.empty()) text = text_with_launch(text, options.launch);
   return parse_spec(text, spec.file, spec.folder);
 }
 

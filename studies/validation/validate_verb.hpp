@@ -19,6 +19,7 @@ struct ValidateOptions {
   std::uint32_t connections = 0;  ///< of a CUDA device; 0: as the machine says
   std::string precision{};        ///< of a CUDA device: "", "fp32", "tf32" or "bf16"
   std::string products{};         ///< of a CUDA device: "", "cublas" or "cublaslt"
+  std::string launch{};           ///< word that replaces the spec's; empty: the spec's
   std::uint32_t workers = 0;
   bool pin = true;
   std::string recording{};  ///< folder, instead of a device

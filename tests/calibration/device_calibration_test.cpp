@@ -372,4 +372,20 @@ TEST_CASE("every probe is a plan without findings that an executor of devices ta
   }
 }
 
+TEST_CASE(
+    "where kernels are timed by events, what memory bounds is measured at each power of two") {
+  const MachineSpec machine = load_machine("manycore_cpu");
+  const auto sizes = [&](bool quick, bool all_sizes) {
+    std::size_t copies = 0;
+    for (const MeasuredKernel& one :
+         profiled_kernels(machine.platform.devices[DeviceId{0}], quick, all_sizes)) {
+      copies += one.kernel.kind == TaskKind::copy_device_to_device ? 1 : 0;
+    }
+    return copies;
+  };
+  CHECK(sizes(false, false) == 8);  // 4 KiB to 64 MiB, each four times the one before
+  CHECK(sizes(false, true) == 15);
+  CHECK(sizes(true, true) == sizes(true, false));
+}
+
 }  // namespace schedlab

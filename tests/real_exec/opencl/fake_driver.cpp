@@ -6,11 +6,16 @@
 
 #include <CL/cl.h>
 #include <CL/cl_ext.h>
+#include <clblast.h>
+#include <clblast_c.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <thread>
+#include <unordered_map>
 
 // Handles are pointers to these.
 struct _cl_platform_id {};
@@ -173,9 +178,11 @@ cl_command_queue clCreateCommandQueueWithProperties(cl_context,
                                                     const cl_queue_properties* properties,
                                                     cl_int* status) {
   constexpr cl_queue_properties priority = 0x1096;  // CL_QUEUE_PRIORITY_KHR
+  constexpr cl_queue_properties throttle = 0x1097;  // CL_QUEUE_THROTTLE_KHR
   if (device->group < driver.queues_of_group.size()) ++driver.queues_of_group[device->group];
   for (; *properties != 0; properties += 2) {
     if (properties[0] == priority) driver.priorities_seen |= properties[1];
+    if (properties[0] == throttle) driver.throttles_seen |= properties[1];
   }
   return made<_cl_command_queue>("clCreateCommandQueueWithProperties", status);
 }
@@ -250,11 +257,14 @@ cl_int clEnqueueReadBuffer(cl_command_queue,
                            cl_mem,
                            cl_bool,
                            std::size_t,
-                           std::size_t,
-                           void*,
+                           std::size_t bytes,
+                           void* to,
                            cl_uint,
                            const cl_event*,
                            cl_event* event) {
+  if (driver.product != 0) {
+    std::fill_n(static_cast<float*>(to), bytes / sizeof(float), driver.product);
+  }
   return command("clEnqueueReadBuffer", event);
 }
 cl_int clEnqueueCopyBuffer(cl_command_queue,
@@ -361,4 +371,68 @@ cl_int clFinish(cl_command_queue) {
   return outcome("clFinish");
 }
 
+CLBlastStatusCode CLBlastSgemm(CLBlastLayout,
+                               CLBlastTranspose,
+                               CLBlastTranspose,
+                               std::size_t,
+                               std::size_t,
+                               std::size_t,
+                               float,
+                               cl_mem,
+                               std::size_t,
+                               std::size_t,
+                               cl_mem,
+                               std::size_t,
+                               std::size_t,
+                               float,
+                               cl_mem,
+                               std::size_t,
+                               std::size_t,
+                               cl_command_queue*,
+                               cl_event* event) {
+  const std::size_t tile = driver.parameters["XgemmDirect"]["WGD"];
+  if (tile != driver.fast_tile) std::this_thread::sleep_for(std::chrono::microseconds{300});
+  driver.product = tile == driver.wrong_tile ? 2.0F : 1.0F;
+  return static_cast<CLBlastStatusCode>(command("CLBlastSgemm", event, true));
+}
+CLBlastStatusCode CLBlastDgemm(CLBlastLayout,
+                               CLBlastTranspose,
+                               CLBlastTranspose,
+                               std::size_t,
+                               std::size_t,
+                               std::size_t,
+                               double,
+                               cl_mem,
+                               std::size_t,
+                               std::size_t,
+                               cl_mem,
+                               std::size_t,
+                               std::size_t,
+                               double,
+                               cl_mem,
+                               std::size_t,
+                               std::size_t,
+                               cl_command_queue*,
+                               cl_event* event) {
+  return static_cast<CLBlastStatusCode>(command("CLBlastDgemm", event, true));
+}
+CLBlastStatusCode CLBlastOverrideParameters(cl_device_id,
+                                            const char* kernel,
+                                            CLBlastPrecision,
+                                            std::size_t count,
+                                            const char** names,
+                                            const std::size_t* values) {
+  for (std::size_t i = 0; i < count; ++i) driver.parameters[kernel][names[i]] = values[i];
+  return static_cast<CLBlastStatusCode>(outcome("CLBlastOverrideParameters"));
+}
+
 }  // extern "C"
+
+clblast::StatusCode clblast::RetrieveParameters(
+    cl_device_id,
+    const std::string& kernel,
+    clblast::Precision,
+    std::unordered_map<std::string, std::size_t>& parameters) {
+  for (const auto& [name, value] : driver.parameters[kernel]) parameters[name] = value;
+  return clblast::StatusCode::kSuccess;
+}

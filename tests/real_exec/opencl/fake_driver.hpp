@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
+#include <string>
 #include <vector>
 
 /// What the fake driver does wrong, and what it was asked for. The library has one, which both the
@@ -23,6 +26,16 @@ struct FakeDriver {
   int buffers_launched = 0;
   std::vector<std::uint32_t> queues_of_group{};  ///< by sub-device
   std::uint64_t priorities_seen = 0;  ///< a bit for each queue priority that was asked for
+  std::uint64_t throttles_seen = 0;   ///< likewise
+
+  // The same library is CLBlast's stand-in, whose products only take time.
+  using Parameters = std::map<std::string, std::size_t>;
+  std::map<std::string, Parameters> parameters{{"XgemmDirect", {{"WGD", 16}}},
+                                               {"Xgemm", {{"MWG", 16}, {"SA", 0}}},
+                                               {"GemmRoutine", {{"XGEMM_MIN_INDIRECT_SIZE", 100}}}};
+  std::size_t fast_tile = 32;   ///< WGD with which products take no time
+  std::size_t wrong_tile = 64;  ///< WGD with which they are wrong
+  float product = 0;            ///< what reads find; set by products
 };
 
 /// The name of the function in the library that returns the one FakeDriver.

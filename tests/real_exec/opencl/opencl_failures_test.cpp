@@ -5,10 +5,9 @@
 #include "real_exec/opencl/opencl_work.hpp"
 #include "sim/base/error.hpp"
 #include "sim/plan/graph_capture.hpp"
-#include "tests/real_exec/opencl/fake_driver.hpp"
+#include "tests/real_exec/opencl/good_driver.hpp"
 #include "tests/support/scenes.hpp"
 
-#include <dlfcn.h>
 #include <doctest/doctest.h>
 
 #include <chrono>
@@ -24,15 +23,8 @@ namespace {
 
 const std::string library = SCHEDLAB_FAKE_OPENCL;
 
-/// The driver, as on a good day.
 FakeDriver& good_driver() {
-  void* const handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
-  REQUIRE(handle != nullptr);
-  // POSIX's own way from an object pointer to a function.
-  const auto get = reinterpret_cast<FakeDriver* (*)()>(dlsym(handle, fake_driver_symbol));
-  REQUIRE(static_cast<bool>(get));
-  *get() = FakeDriver{};
-  return *get();
+  return good_fake_driver(library);
 }
 
 OpenClExecutorOptions options(TaskTiming timing = TaskTiming::none) {
@@ -236,10 +228,11 @@ TEST_CASE(
       DeviceError);
 }
 
-TEST_CASE("priorities go to queues where the driver has them") {
+TEST_CASE("priorities and full throttle go to queues where the driver has them") {
   FakeDriver& driver = good_driver();
-  driver.extensions = "cl_khr_icd cl_khr_priority_hints";
+  driver.extensions = "cl_khr_icd cl_khr_priority_hints cl_khr_throttle_hints";
   OpenClExecutor executor(options());
+  CHECK(executor.facts().throttles);
   CHECK(executor.properties().greatest_priority == -2);
   const Scene scene(three_kernels());
   OpenClProxyWork work(executor, scene.graph, scene.costs);
@@ -250,6 +243,10 @@ TEST_CASE("priorities go to queues where the driver has them") {
   executor.run(scene.graph, plan, work, execution);
   constexpr std::uint64_t high = 1;
   CHECK((driver.priorities_seen & high) != 0);
+  CHECK(driver.throttles_seen == high);
   good_driver();
-  CHECK(OpenClExecutor{options()}.properties().greatest_priority == 0);
+  Run without;
+  without();
+  CHECK(without.executor.properties().greatest_priority == 0);
+  CHECK(driver.throttles_seen == 0);
 }

@@ -177,6 +177,15 @@ TEST_CASE("scenarios are matched by their axes, and changed winners are told") {
   CHECK(bounded.broken == std::vector<std::string>{"layers=1, r has no time in the second"});
   apply_bound(bounded, 0.5);
   CHECK(bounded.broken.size() == 2);
+  bounded.first = "a";
+  bounded.second = "b";
+  const auto answer_at = [&](double ratio) {
+    bounded.scenarios->ratio = ratio;
+    return comparison_answer(bounded);
+  };
+  CHECK(testing::has(answer_at(16.58), "b takes 16.6 times as long as a over"));
+  CHECK(testing::has(answer_at(1.03), "b takes 3.00 % longer than a over"));
+  CHECK(testing::has(answer_at(0.9), "b takes 10.00 % less than a over"));
 }
 
 TEST_CASE("axes that only one sweep has must not be needed") {

@@ -89,6 +89,12 @@ TEST_CASE("a spec gets other connections and another data type, on every alterna
                        InputError);
 }
 
+TEST_CASE("a spec gets another launch, which the options name, or keeps its own") {
+  const std::string spec = R"({"policy": "heft", "launch": ["graph_launch", "sink"]})";
+  CHECK(json::parse(text_with_launch(spec, "eager"))["launch"] == "eager");
+  CHECK(json::parse(text_with_launch(R"({"policy": "heft"})", "eager"))["launch"] == "eager");
+}
+
 TEST_CASE("precision and connections are refused where no CUDA device is asked for") {
   Session session;
   write_file_atomically(session.path("spec.json"), spec_text(R"("h200")", R"("diagonal")"));

@@ -8,6 +8,8 @@
 #include "studies/buckets/buckets_verb.hpp"
 #include "studies/execution/baseline_verb.hpp"
 #include "studies/execution/execute_verb.hpp"
+#include "studies/execution/opencl_device.hpp"
+#include "studies/spec/spec.hpp"
 #include "tests/real_exec/opencl/opencl_device.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -15,8 +17,10 @@
 #include <nlohmann/json.hpp>
 
 #include <filesystem>
+#include <map>
 #include <sstream>
 #include <string>
+#include <utility>
 
 namespace schedlab {
 namespace {
@@ -67,6 +71,66 @@ TEST_CASE("baseline: CLBlast in one queue, checked against double precision") {
   REQUIRE(variant.at("calls").size() == 2);
   CHECK(variant.at("calls").at(1).at("call") == "backward");
   CHECK(variant.at("calls").at(1).at("runs_us").size() == 3);
+}
+
+/// The text of a machine that was calibrated on a device of this name, with tiles of this size.
+std::string tuned_machine(const std::string& device, int tile) {
+  MachineSpec machine = load_machine("manycore_cpu");
+  machine.platform.devices[DeviceId{0}].name = device;
+  const std::map<std::string, int> set{{"WGD", tile},
+                                       {"KWID", 2},
+                                       {"MDIMCD", 8},
+                                       {"NDIMCD", 8},
+                                       {"MDIMAD", 8},
+                                       {"NDIMBD", 8},
+                                       {"VWMD", 4},
+                                       {"VWND", 4},
+                                       {"PADA", 0},
+                                       {"PADB", 0}};
+  for (const auto& [name, value] : set) {
+    machine = with_number(std::move(machine),
+                          {.pointer = "/device/clblast/XgemmDirect/" + name,
+                           .value = static_cast<double>(value),
+                           .origin = Origin::measured,
+                           .text = "a test"});
+  }
+  return write_machine(machine);
+}
+
+TEST_CASE("CLBlast's parameters are those of a machine of this device, and results stay right") {
+  if (opencl_missing()) return;
+  OpenClSession session;
+  const std::string device = opencl_devices().devices.front().name;
+  BaselineOptions options;
+  options.spec = session.written("spec.json", lstm);
+  options.machine = session.written("tuned.json", tuned_machine(device, 32));
+  options.out = session.target();
+  options.device = "opencl";
+  options.repetitions = 1;
+  options.check = true;
+  CHECK(run(options, session.terminal()) == 0);
+  const json baseline = session.result("baseline.json");
+  CHECK(baseline.dump().find("CLBlast with the machine's parameters on ") != std::string::npos);
+  CHECK(baseline.at("workloads").at(0).at("variants").at(0).at("difference").get<double>() < 1e-5);
+
+  const auto products_of = [&](const std::string& machines) {
+    const Spec spec =
+        parse_spec(R"({"workload": "grid", "policy": "heft", "machine": )" + machines + "}",
+                   "spec.json",
+                   session.folder.path());
+    const Grid grid(spec);
+    return machine_products(Components(spec, grid), grid, 0);
+  };
+  const std::string same = json(options.machine).dump();
+  const std::string other =
+      json(session.written("other.json", tuned_machine("another device", 16))).dump();
+  const std::string again = json(session.written("again.json", tuned_machine(device, 64))).dump();
+  CHECK(products_of("[" + other + ", " + same + "]").at("XgemmDirect").at("WGD") == 32);
+  CHECK(products_of(R"("manycore_cpu")").empty());
+  CHECK(products_of(other).empty());
+  CHECK_THROWS_WITH_AS(static_cast<void>(products_of("[" + same + ", " + again + "]")),
+                       doctest::Contains("execute them one by one"),
+                       InputError);
 }
 
 TEST_CASE("baseline: a library's device is one that there is") {

@@ -263,6 +263,7 @@ TEST_CASE("The specs for validation are valid, and their scenarios can be predic
                            "validate_cpu.json",
                            "validate_graphs.json",
                            "validate_opencl.json",
+                           "opencl_queues.json",
                            "validate_core_groups.json",
                            "validate_dispatch.json",
                            "validate_scatter.json",
