@@ -30,7 +30,7 @@ VERB_NAMES = {"import": "import_trace", "graph": "graph_statistics", "list": "li
 globals().update({name: make for name, make in workload_makers().items()})
 globals().update(
     {
-        VERB_NAMES.get(name, name): function
+        VERB_NAMES.get(name, name.replace("-", "_")): function
         for name, function in _verbs.verb_functions().items()
         if name not in ("simulate", "search", "sweep", "serve", "reference")
     }

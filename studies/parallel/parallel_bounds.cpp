@@ -136,11 +136,10 @@ void ParallelBounds::make_stages(std::span<const std::int64_t> layers_per_stage)
     stage.weight = part(sums_.weight);
     stage.update = part(sums_.update);
     stage.sum = gradient_sum(Bytes{part(sums_.parameters)}, k % choice_.places());
-    stage.kept = Bytes{part(sums_.kept)};
-    // Weights, their gradients and the optimizer's state.
+    const std::int64_t parameters = part(sums_.parameters) + part(sums_.tied);
     stage.state = Bytes{static_cast<std::int64_t>(
-        std::floor((2 + space_.optimizer_copies()) *
-                   static_cast<double>(part(sums_.parameters) + part(sums_.tied))))};
+        std::floor((1 + space_.optimizer_copies()) * static_cast<double>(parameters)))};
+    stage.working = Bytes{part(sums_.kept) + parameters};
   }
 }
 
@@ -219,7 +218,7 @@ ParallelBound ParallelBounds::of(std::span<const std::int64_t> layers_per_stage)
   for (std::uint32_t place = 0; place < choice_.places(); ++place) {
     Duration all{0};
     Bytes state{};
-    Bytes kept{};
+    Bytes working{};
     for (std::uint32_t k = place; k < stages_.size(); k += choice_.places()) {
       const Stage& stage = stages_[k];
       const Duration work = stage_work(stage.begin, stage.end);
@@ -229,10 +228,10 @@ ParallelBound ParallelBounds::of(std::span<const std::int64_t> layers_per_stage)
       bound.sums = std::max(bound.sums, stage.sum);
       all += m * work + stage.update;
       state += stage.state;
-      kept = std::max(kept, stage.kept);
+      working = std::max(working, stage.working);
     }
     bound.time = std::max(bound.time, stages_[place].first + all);
-    bound.memory = std::max(bound.memory, state + kept);
+    bound.memory = std::max(bound.memory, state + working);
   }
   return bound;
 }

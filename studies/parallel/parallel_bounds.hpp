@@ -32,7 +32,8 @@ struct ParallelCut {
 ///   time      the largest over stages of   first + m (F + R + D + W) + A + U
 ///             and of   first + m (F + R + D) + the way back of the last gradient, with W + A + U
 ///             of the stage where it ends; likewise of all stages of one rank
-///   memory    parameters, their gradients, optimizer state, and what one microbatch keeps
+///   memory    parameters and optimizer state of a rank, and of one of its stages the gradients and
+///             what one microbatch keeps
 ///
 /// Valid for every order of the passes on stages k modulo ranks.
 class ParallelBounds {
@@ -62,8 +63,8 @@ class ParallelBounds {
     Duration first{0};
     Duration back{0};   // from the end of its last data gradient along stages before
     Duration after{0};  // the larger of that and its own weights, sum, update
-    Bytes state{};
-    Bytes kept{};
+    Bytes state{};      // parameters and what the optimizer keeps
+    Bytes working{};    // gradients of parameters, and what a microbatch keeps
   };
   void make_stages(std::span<const std::int64_t> layers_per_stage);
   void walk_edges();

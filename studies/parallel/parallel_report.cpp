@@ -37,14 +37,19 @@ std::string place_text(const ParallelChoice& choice) {
   return text;
 }
 
+/// On a single stage all schedules are one.
+std::string schedule_text(const ParallelPlan& plan, const ParallelRow& row) {
+  return row.choice.stages == 1 ? "any" : plan.spec->policies[row.policy].name;
+}
+
 std::string row_text(const ParallelPlan& plan, const ParallelRow& row) {
-  return fmt::format("{}, {} of {}{}, {}",
+  return fmt::format("{}, {} {} of {}{}{}",
                      place_text(row.choice),
-                     counted(static_cast<std::size_t>(row.choice.microbatches), "microbatch") +
-                         (row.choice.microbatches == 1 ? "" : "es"),
+                     row.choice.microbatches,
+                     row.choice.microbatches == 1 ? "microbatch" : "microbatches",
                      counted(static_cast<std::size_t>(row.choice.samples), "sample"),
                      row.choice.recompute ? ", recomputed" : "",
-                     plan.spec->policies[row.policy].name);
+                     row.choice.stages == 1 ? "" : ", " + schedule_text(plan, row));
 }
 
 /// The larger part of what a row takes longer than the best one, and what it is made of.
@@ -71,7 +76,8 @@ std::string why(const ParallelRow& row, const ParallelRow& best) {
     const bool by_sums = 2 * sums > idle;
     add(fmt::format("idle +{}{}",
                     readable(idle),
-                    by_sums ? " (sums of gradients)"
+                    by_sums                                      ? " (sums of gradients)"
+                    : row.choice.places() > best.choice.places() ? " (more stages)"
                     : row.choice.places() * best.choice.microbatches >
                             best.choice.places() * row.choice.microbatches
                         ? " (fewer microbatches for its stages)"
@@ -110,7 +116,7 @@ PrintedTable rows_table(const ParallelPlan& plan) {
   for (const ParallelRow& row : plan.rows) {
     const ParallelChoice& c = row.choice;
     table.rows.push_back(
-        {plan.spec->policies[row.policy].name,
+        {schedule_text(plan, row),
          c.recompute ? "yes" : "no",
          fmt::format("{}", c.replicas),
          c.virtual_stages > 1 ? fmt::format("{} / {}", c.stages, c.virtual_stages)
