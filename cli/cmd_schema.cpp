@@ -11,6 +11,7 @@
 #include "studies/explanation/import_summary.hpp"
 #include "studies/explanation/imported_run.hpp"
 #include "studies/explanation/replay_report.hpp"
+#include "studies/parallel/parallel_plan.hpp"
 #include "studies/partition/partition_study.hpp"
 #include "studies/reproduction/engine_study_spec.hpp"
 #include "studies/reproduction/published_system.hpp"
@@ -73,6 +74,8 @@ constexpr std::array schemas{Schema{"spec", spec_schema},
                              Schema{"layers", layers_schema},
                              Schema{"partition", partition_spec_schema},
                              Schema{"partition_results", partition_results_schema},
+                             Schema{"parallel", parallel_spec_schema},
+                             Schema{"parallel_plan", parallel_plan_schema},
                              Schema{"training", training_spec_schema},
                              Schema{"training_results", training_results_schema}};
 

@@ -13,6 +13,7 @@
 #include "cli/cmd_import.hpp"
 #include "cli/cmd_list.hpp"
 #include "cli/cmd_partition.hpp"
+#include "cli/cmd_plan_parallel.hpp"
 #include "cli/cmd_plot.hpp"
 #include "cli/cmd_reference.hpp"
 #include "cli/cmd_replay.hpp"
@@ -63,6 +64,7 @@ struct Program::Parts {
     add(baseline, Interrupt::keeps);
     add(buckets, Interrupt::keeps);
     add(partition);
+    add(plan_parallel, Interrupt::keeps);
     add(explain);
     add(compare);
     add(replay);
@@ -101,6 +103,7 @@ struct Program::Parts {
   BaselineOptions baseline;
   BucketsOptions buckets;
   PartitionOptions partition;
+  PlanParallelOptions plan_parallel;
   ExplainOptions explain;
   CompareOptions compare;
   ReplayOptions replay;

@@ -52,6 +52,8 @@ constexpr std::array examples{
     Example{"buckets", "schedlab buckets experiments/buckets.json --out out/buckets"},
     Example{"partition", "schedlab partition experiments/partition.json --out out/partition"},
     Example{"partition", "schedlab partition experiments/partition.json --out out/partition"},
+    Example{"plan-parallel",
+            "schedlab plan-parallel experiments/plan_parallel.json --out out/parallel"},
     Example{"explain", "schedlab explain out/one --what-if --out out/why"},
     Example{"explain", "schedlab explain profile.json.gz --what-if --out out/why"},
     Example{"compare", "schedlab compare out/one out/other --out out/compared"},

@@ -16,6 +16,7 @@ from .cases import Found, Sweep, compare, problem, read_run, read_sweep, search,
 from .columns import Columns, Svg
 from .errors import ContractViolation, DeviceError, Error, FindingsError, InfeasibleError, InputError, PolicyTimeout
 from .graphs import Graph
+from .layers import layers_from_onnx, layers_from_torch
 from .models import from_onnx, from_torch
 from .policies import Plan, PlanBuilder, Problem, PythonPolicy, as_policy
 from .results import Comparison, Explanation, Result
@@ -30,7 +31,7 @@ VERB_NAMES = {"import": "import_trace", "graph": "graph_statistics", "list": "li
 globals().update({name: make for name, make in workload_makers().items()})
 globals().update(
     {
-        VERB_NAMES.get(name, name): function
+        VERB_NAMES.get(name, name.replace("-", "_")): function
         for name, function in _verbs.verb_functions().items()
         if name not in ("simulate", "search", "sweep", "serve", "reference")
     }

@@ -20,6 +20,9 @@ class _Model:
 
     def __init__(self, data_type):
         self.data_type = data_type
+        self.itemsize = {"fp64": 8, "fp16": 2, "bf16": 2, "int8": 1}.get(data_type, 4)
+        self.parameters, self.facts = {}, []  # names by value; what layers are made of, by task
+        self.ends = []  # values that are results
         self.operations, self.numbers, self.tasks, self.makers = [], {}, [], {}
         self.bases, self.written, self.readers, self.view_readers = {}, {}, {}, {}
 
@@ -48,14 +51,21 @@ class _Model:
             needs.update(self.readers.get(base, ()))
             self.makers[base] = sorted({*self.makers.get(base, ()), task})
 
-    def add(self, value, operation, kernel, sources, bytes_read, bytes_written, writes=()):
-        """A task that makes a value of others. writes: values that it changes in place."""
+    def _source(self, value, size):
+        """What is known of a value that a task reads."""
+        root = [value, *self._bases(value)][-1]
+        return {"parameter": self.parameters.get(root), "bytes": int(size), "makers": list(self.makers.get(value, ()))}
+
+    def add(self, value, operation, kernel, sources, bytes_read, bytes_written, writes=(), sizes=()):
+        """A task that makes a value of others. writes: values that it changes in place. sizes: bytes of sources."""
         kernel = {
             "data_type": self.data_type,
             **kernel,
             "bytes_read": int(bytes_read),
             "bytes_written": int(bytes_written),
         }
+        read = [self._source(source, size) for source, size in zip(sources, sizes)]
+        self.facts.append({"operation": operation, "kernel": kernel, "sources": read})
         described = {"name": operation, "kind": kernel["kind"], "kernels": [kernel]}
         key = json.dumps(described, sort_keys=True)
         if key not in self.numbers:
@@ -174,9 +184,10 @@ def _torch_kernel(node, name, inputs, out, fallback):
 class _TorchReader:
     """Makes tasks of the ATen operators that a module calls."""
 
-    def __init__(self, traced, data_type, fallback):
+    def __init__(self, traced, module, data_type, fallback):
         import torch
 
+        self.names = {id(parameter): name for name, parameter in module.named_parameters()}
         self.torch, self.traced, self.fallback = torch, traced, fallback
         self.model = _Model(data_type)
 
@@ -194,6 +205,8 @@ class _TorchReader:
         """Adds the task of a node, if it launches a kernel."""
         sources = [source.name for source in node.all_input_nodes]
         schema = getattr(node.target, "_schema", None)
+        if node.op == "get_attr" and id(getattr(self.traced, node.target)) in self.names:
+            self.model.parameters[node.name] = self.names[id(getattr(self.traced, node.target))]
         if node.op != "call_function" or schema is None:
             self.model.passes_on(node.name, sources, view=True)
             return
@@ -213,7 +226,22 @@ class _TorchReader:
             read += outputs[0].bytes - inputs[0].bytes
         if writes and name in _OVERWRITES:
             read -= outputs[0].bytes
-        self.model.add(node.name, name.strip("_"), kernel, sources, read, sum(each.bytes for each in outputs), writes)
+        sizes = [sum(shape.bytes for shape in self._shapes(source)) for source in node.all_input_nodes]
+        written = sum(each.bytes for each in outputs)
+        self.model.add(node.name, name.strip("_"), kernel, sources, read, written, writes, sizes)
+
+
+def torch_model(module, example, data_type, fallback):
+    """The tasks of a module's forward pass."""
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    traced_module = copy.deepcopy(module)  # a pass in training mode changes running means
+    traced = make_fx(lambda *inputs: traced_module(*inputs))(*example)
+    reader = _TorchReader(traced, traced_module, data_type, fallback)
+    reader.model.ends = [node.name for node in traced.graph.nodes if node.op == "output"]
+    for node in traced.graph.nodes:
+        reader.read(node)
+    return reader.model
 
 
 def from_torch(module, *example, data_type="fp32", name=None, fallback=None):
@@ -226,17 +254,11 @@ def from_torch(module, *example, data_type="fp32", name=None, fallback=None):
     (docs/workload_format.md). fallback: "pointwise" counts an unknown operator as one FLOP per number of
     its output; otherwise it raises InputError. Views cost nothing.
     """
-    from torch.fx.experimental.proxy_tensor import make_fx
-
-    traced_module = copy.deepcopy(module)  # a pass in training mode changes running means
-    traced = make_fx(lambda *inputs: traced_module(*inputs))(*example)
-    reader = _TorchReader(traced, data_type, fallback)
-    for node in traced.graph.nodes:
-        reader.read(node)
-    return reader.model.graph(name or type(module).__name__)
+    return torch_model(module, example, data_type, fallback).graph(name or type(module).__name__)
 
 
 _ONNX_FREE = {"Reshape", "Flatten", "Identity", "Dropout", "Squeeze", "Unsqueeze"}
+_ONNX_REALS = {1, 10, 11, 16}  # float, float16, double, bfloat16
 _ONNX_CONSTANT = {"Constant", "ConstantOfShape", "Shape"}
 _ONNX_MOVES = {"Transpose", "Concat", "Gather", "Slice", "Split", "Cast", "Expand", "Pad", "Tile"}
 _ONNX_REDUCTIONS = {
@@ -280,6 +302,12 @@ def from_onnx(path, *, data_type="fp32", name=None, fallback=None):
     fallback: as for from_torch(). Raises InputError for a tensor without a shape and for recurrent
     operators.
     """
+    model, own_name = onnx_model(path, data_type, fallback)
+    return model.graph(name or own_name)
+
+
+def onnx_model(path, data_type, fallback):
+    """The tasks of an ONNX file, and its name."""
     import onnx
     from onnx import shape_inference
 
@@ -289,8 +317,10 @@ def from_onnx(path, *, data_type="fp32", name=None, fallback=None):
     constants = set(shapes)
     for value in [*graph.input, *graph.value_info, *graph.output]:
         shapes[value.name] = tuple(part.dim_value for part in value.type.tensor_type.shape.dim)
-    itemsize = {"fp64": 8, "fp16": 2, "bf16": 2, "int8": 1}.get(data_type, 4)
     model = _Model(data_type)
+    itemsize = model.itemsize
+    model.ends = [each.name for each in graph.output]
+    model.parameters = {each.name: each.name for each in graph.initializer if each.data_type in _ONNX_REALS}
     for node in graph.node:
         attributes = {each.name: onnx.helper.get_attribute_value(each) for each in node.attribute}
         sources = [source for source in node.input if source]
@@ -312,7 +342,8 @@ def from_onnx(path, *, data_type="fp32", name=None, fallback=None):
         written = itemsize * sum(prod(shapes.get(each, (0,))) for each in node.output if each)
         if node.op_type == "Gather":
             read += written - itemsize * prod(shapes[sources[0]])
-        model.add(out, node.op_type.lower(), kernel, sources, read, written)
+        sizes = [itemsize * prod(shapes[source]) for source in sources]
+        model.add(out, node.op_type.lower(), kernel, sources, read, written, sizes=sizes)
         for each in node.output[1:]:
             model.passes_on(each, [out])
-    return model.graph(name or graph.name or "onnx")
+    return model, graph.name or "onnx"

@@ -217,7 +217,7 @@ def _function(verb):
     def run(*positional, **options):
         return call(verb, *positional, **options)
 
-    run.__name__ = run.__qualname__ = verb
+    run.__name__ = run.__qualname__ = verb.replace("-", "_")
     parameters = []
     for name, argument in facts["arguments"].items():
         default = None if name == "out" else _value(argument["standard"], argument["value"])

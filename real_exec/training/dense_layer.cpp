@@ -20,7 +20,7 @@ class DenseLayer final : public NetLayer {
                std::span<const float> parameters,
                SampleRange samples,
                bool /*training*/) const override {
-    gemm({.m = samples.count,
+    gemm({.m = rows(samples),
           .n = units(),
           .k = inputs(),
           .a = arrays.x,
@@ -29,15 +29,15 @@ class DenseLayer final : public NetLayer {
           .stride_b = units(),
           .c = arrays.y,
           .stride_c = units()});
-    add_bias(arrays.y, samples.count, parameters.subspan(weights()), spec().relu);
+    add_bias(arrays.y, rows(samples), parameters.subspan(weights()), spec().relu);
   }
 
   void backward_data(const NetLayerArrays& arrays,
                      std::span<const float> parameters,
                      SampleRange samples) const override {
-    if (spec().relu) mask_relu(arrays.y, arrays.dy, samples.count * units());
+    if (spec().relu) mask_relu(arrays.y, arrays.dy, rows(samples) * units());
     if (arrays.dx == nullptr) return;
-    gemm({.m = samples.count,
+    gemm({.m = rows(samples),
           .n = inputs(),
           .k = units(),
           .op_b = Transpose::yes,
@@ -54,7 +54,7 @@ class DenseLayer final : public NetLayer {
                        SampleRange samples) const override {
     gemm({.m = inputs(),
           .n = units(),
-          .k = samples.count,
+          .k = rows(samples),
           .op_a = Transpose::yes,
           .a = arrays.x,
           .stride_a = inputs(),
@@ -63,11 +63,16 @@ class DenseLayer final : public NetLayer {
           .c = gradient.data(),
           .stride_c = units(),
           .beta = 1.0F});
-    accumulate_rows(arrays.dy, samples.count, gradient.subspan(weights()));
+    accumulate_rows(arrays.dy, rows(samples), gradient.subspan(weights()));
   }
 
  private:
-  [[nodiscard]] std::int64_t inputs() const { return input().elements(); }
+  [[nodiscard]] std::int64_t rows(SampleRange samples) const {
+    return spec().per_row ? samples.count * input().height : samples.count;
+  }
+  [[nodiscard]] std::int64_t inputs() const {
+    return spec().per_row ? input().width * input().channels : input().elements();
+  }
   [[nodiscard]] std::int64_t units() const { return spec().units; }
   [[nodiscard]] std::size_t weights() const { return static_cast<std::size_t>(inputs() * units()); }
 };

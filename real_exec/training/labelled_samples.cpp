@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <numbers>
@@ -157,18 +158,46 @@ LabelledSamples synthetic_samples(const SampleShape& shape,
   return result;
 }
 
+LabelledSamples text_samples(std::string_view text,
+                             const std::filesystem::path& file,
+                             std::int64_t length) {
+  const auto window = static_cast<std::size_t>(length);
+  if (text.size() < 5 * window + 1) {
+    throw InputError({.file = file.string(),
+                      .pointer = {},
+                      .found = fmt::format("{} characters", text.size()),
+                      .expected = fmt::format(
+                          "at least {}: five windows of {} and one more", 5 * window + 1, window),
+                      .hint = {}});
+  }
+  std::array<std::int32_t, 256> number{};
+  for (const char c : text) number.at(static_cast<unsigned char>(c)) = 1;
+  std::int32_t classes = 0;
+  for (std::int32_t& each : number) each = each == 0 ? 0 : classes++;
+  LabelledSamples result{.shape = {length, 1, 1}, .classes = classes, .values = {}, .labels = {}};
+  result.labels_per_sample = length;
+  const auto at = [&](std::size_t i) { return number.at(static_cast<unsigned char>(text[i])); };
+  for (std::size_t i = 0; i < (text.size() - 1) / window * window; ++i) {
+    result.values.push_back(static_cast<float>(at(i)));
+    result.labels.push_back(at(i + 1));
+  }
+  return result;
+}
+
 TrainingData split_for_testing(const LabelledSamples& samples, std::uint64_t seed) {
   TrainingData data;
   for (LabelledSamples* part : {&data.train, &data.test}) {
     part->shape = samples.shape;
     part->classes = samples.classes;
+    part->labels_per_sample = samples.labels_per_sample;
   }
   const auto order = shuffled(samples.size(), seed);
   for (std::size_t i = 0; i < order.size(); ++i) {
     LabelledSamples& part = i % 5 == 4 ? data.test : data.train;
     const auto values = samples.sample(order[i]);
     part.values.insert(part.values.end(), values.begin(), values.end());
-    part.labels.push_back(samples.labels[static_cast<std::size_t>(order[i])]);
+    const auto labels = samples.labels_of(order[i]);
+    part.labels.insert(part.labels.end(), labels.begin(), labels.end());
   }
   return data;
 }

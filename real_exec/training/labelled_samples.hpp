@@ -17,8 +17,15 @@ struct LabelledSamples {
   std::int64_t classes = 0;
   std::vector<float> values;
   std::vector<std::int32_t> labels;
+  std::int64_t labels_per_sample = 1;
 
-  [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(labels.size()); }
+  [[nodiscard]] std::int64_t size() const {
+    return static_cast<std::int64_t>(labels.size()) / labels_per_sample;
+  }
+  [[nodiscard]] std::span<const std::int32_t> labels_of(std::int64_t index) const {
+    return std::span{labels}.subspan(static_cast<std::size_t>(index * labels_per_sample),
+                                     static_cast<std::size_t>(labels_per_sample));
+  }
   [[nodiscard]] std::span<const float> sample(std::int64_t index) const {
     const auto width = static_cast<std::size_t>(shape.elements());
     return std::span{values}.subspan(static_cast<std::size_t>(index) * width, width);
@@ -38,6 +45,13 @@ struct TrainingData {
 [[nodiscard]] LabelledSamples read_labelled_csv(std::string_view text,
                                                 const std::filesystem::path& file,
                                                 const SampleShape& shape);
+
+/// A text in windows of `length` characters, each with the characters that follow: the labels.
+/// Characters (bytes) are numbered by their values; as many classes as there are different ones.
+/// Throws InputError for a text shorter than five windows.
+[[nodiscard]] LabelledSamples text_samples(std::string_view text,
+                                           const std::filesystem::path& file,
+                                           std::int64_t length);
 
 /// `samples` noisy pictures, class i mod `classes` at place i: each class has a pattern of its own,
 /// shifted by up to one pixel, with noise of standard deviation `noise` on values between 0 and 1.

@@ -112,11 +112,10 @@ MessageCosts measure_messages(const PipelineTraining& training, RankLink& link, 
   costs.latency = shortest.way;
   costs.send = shortest.send;
   costs.receive = shortest.receive;
-  const std::vector<SampleShape> shapes = layer_shapes(training.net);
   const std::int64_t samples = training.samples(0, 0, 0).count;
   std::map<std::int64_t, PackCosts> known;  // by values of a sample
   for (std::uint32_t stage = 1; stage < training.stage_count(); ++stage) {
-    const std::int64_t elements = shapes[training.stages[stage].first].elements();
+    const std::int64_t elements = live_elements(training.net, training.stages[stage].first);
     const auto [found, is_new] = known.try_emplace(elements);
     if (is_new) {
       const RoundTrip trip = MessageTimer(training.compression, samples, elements, link).medians();

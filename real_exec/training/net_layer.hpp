@@ -27,9 +27,10 @@ struct NetLayerMemory {
 /// gradients dx and dy of the same shapes.
 struct NetLayerArrays {
   const float* x = nullptr;
+  const float* x2 = nullptr;  ///< of an add
   float* y = nullptr;
   float* dy = nullptr;  ///< backward_data may change it; backward_weight finds what it left
-  float* dx = nullptr;  ///< nullptr: nobody needs it
+  float* dx = nullptr;  ///< nullptr: nobody needs it; of an add that of both
   NetLayerMemory* memory = nullptr;
 };
 

@@ -25,6 +25,21 @@ namespace schedlab::detail {
 [[nodiscard]] std::unique_ptr<NetLayer> make_lstm(const NetLayerSpec& spec,
                                                   const SampleShape& input,
                                                   const SampleShape& output);
+[[nodiscard]] std::unique_ptr<NetLayer> make_embedding(const NetLayerSpec& spec,
+                                                       const SampleShape& input,
+                                                       const SampleShape& output);
+[[nodiscard]] std::unique_ptr<NetLayer> make_layer_norm(const NetLayerSpec& spec,
+                                                        const SampleShape& input,
+                                                        const SampleShape& output);
+[[nodiscard]] std::unique_ptr<NetLayer> make_attention(const NetLayerSpec& spec,
+                                                       const SampleShape& input,
+                                                       const SampleShape& output);
+[[nodiscard]] std::unique_ptr<NetLayer> make_gelu(const NetLayerSpec& spec,
+                                                  const SampleShape& input,
+                                                  const SampleShape& output);
+[[nodiscard]] std::unique_ptr<NetLayer> make_add(const NetLayerSpec& spec,
+                                                 const SampleShape& input,
+                                                 const SampleShape& output);
 
 // What several kinds need.
 

@@ -264,7 +264,8 @@ class PipelineRank::Run {
   void send_labels(TaskId task, std::int64_t m) {
     const std::span<std::byte> bytes = cargo_.made_by(task);
     if (bytes.empty()) return;  // the last stage is on this rank
-    std::vector<std::int32_t> labels(static_cast<std::size_t>(samples(m).count));
+    std::vector<std::int32_t> labels(
+        static_cast<std::size_t>(samples(m).count * training_.net.labels));
     stream_.labels(samples(m), labels);
     SCHEDLAB_EXPECTS(bytes.size() == std::span{labels}.size_bytes(), "a message of labels");
     std::memcpy(bytes.data(), labels.data(), bytes.size());

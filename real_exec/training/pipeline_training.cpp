@@ -15,15 +15,25 @@ namespace {
 
 constexpr std::int64_t float_bytes = 4;
 
+/// Floats of one sample that are gathered to be sent; none if that is the last layer's output.
+std::int64_t sent_elements(const NetSpec& net, NetLayerRange range) {
+  const std::vector<std::size_t> live = live_values(net, range.last);
+  return live.size() == 1 && live.front() == range.last ? 0 : live_elements(net, range.last);
+}
+
 /// Floats of one sample that a stage keeps for its backward pass: what comes in, what each layer
 /// makes, and what layers keep themselves.
 std::int64_t kept_floats(const NetSpec& net,
                          const std::vector<SampleShape>& shapes,
                          NetLayerRange range) {
-  std::int64_t sum = shapes[range.first].elements();
+  const std::vector<SampleShape> made = output_shapes(net);
+  std::int64_t sum = live_elements(net, range.first) + sent_elements(net, range);
   for (std::size_t i = range.first; i < range.last; ++i) {
-    sum += shapes[i + 1].elements();
-    if (net.layers[i].kind == NetLayerKind::max_pool) sum += shapes[i + 1].elements();
+    const NetLayerSpec& layer = net.layers[i];
+    sum += made[i].elements();
+    if (layer.kind == NetLayerKind::max_pool) sum += made[i].elements();
+    if (layer.kind == NetLayerKind::layer_norm) sum += 2 * made[i].height;
+    if (layer.kind == NetLayerKind::attention) sum += layer.heads * made[i].height * made[i].height;
     // Gates, c, h and the gates' gradients of every step.
     if (net.layers[i].kind == NetLayerKind::lstm)
       sum += 10 * shapes[i].height * net.layers[i].units;
@@ -32,9 +42,11 @@ std::int64_t kept_floats(const NetSpec& net,
 }
 
 /// Floats of one sample from the data gradient's pass to the weight gradient's.
-std::int64_t gradient_floats(const std::vector<SampleShape>& shapes, NetLayerRange range) {
-  std::int64_t sum = range.first == 0 ? 0 : shapes[range.first].elements();
-  for (std::size_t i = range.first; i < range.last; ++i) sum += shapes[i + 1].elements();
+std::int64_t gradient_floats(const NetSpec& net, NetLayerRange range) {
+  const std::vector<SampleShape> made = output_shapes(net);
+  std::int64_t sum = range.first == 0 ? 0 : live_elements(net, range.first);
+  sum += sent_elements(net, range);
+  for (std::size_t i = range.first; i < range.last; ++i) sum += made[i].elements();
   return sum;
 }
 
@@ -86,7 +98,7 @@ StageProfile stage_profile(const PipelineTraining& training,
   stage.parameters = Bytes{float_bytes * stage_parameters(training.net, shapes, range)};
   stage.optimizer_state = adam ? Bytes{2 * stage.parameters.count()} : Bytes{0};
   stage.kept_activations = Bytes{float_bytes * kept_floats(training.net, shapes, range)};
-  stage.kept_gradients = Bytes{float_bytes * gradient_floats(shapes, range)};
+  stage.kept_gradients = Bytes{float_bytes * gradient_floats(training.net, range)};
   return stage;
 }
 
@@ -168,7 +180,7 @@ PipelineSpec pipeline_spec(const PipelineTraining& training, const PipelineCosts
     spec.profile.stages.push_back(stage_profile(
         training, shapes, range, costs.stages.empty() ? nullptr : &costs.stages.at(i)));
     if (i == 0) continue;
-    const std::int64_t elements = shapes[range.first].elements();
+    const std::int64_t elements = live_elements(training.net, range.first);
     const PackCosts& packing = costs.links.empty() ? PackCosts{} : costs.links.at(i - 1);
     spec.profile.links.push_back({.from = static_cast<std::uint32_t>(i - 1),
                                   .to = static_cast<std::uint32_t>(i),
@@ -183,7 +195,7 @@ PipelineSpec pipeline_spec(const PipelineTraining& training, const PipelineCosts
                                  .bytes = Bytes{float_bytes * count},
                                  .stages = stages});
   }
-  spec.profile.labels = Bytes{float_bytes};  // a class is an int32
+  spec.profile.labels = Bytes{float_bytes * training.net.labels};  // a class is an int32
   spec.virtual_stages = training.virtual_stages;
   spec.replicas = training.replicas;
   spec.batch = training.batch;
@@ -204,8 +216,8 @@ void SampleStream::values(SampleRange samples, std::span<float> into) {
 
 void SampleStream::labels(SampleRange samples, std::span<std::int32_t> into) {
   for (std::int64_t i = 0; i < samples.count; ++i) {
-    into[static_cast<std::size_t>(i)] =
-        data_.labels[static_cast<std::size_t>(order_.at(samples.first + i))];
+    const auto from = data_.labels_of(order_.at(samples.first + i));
+    std::copy(from.begin(), from.end(), into.begin() + i * data_.labels_per_sample);
   }
 }
 

@@ -47,7 +47,7 @@ class TrainingStage {
   [[nodiscard]] NetLayerRange layers() const { return range_; }
   [[nodiscard]] bool is_first() const { return range_.first == 0; }
   [[nodiscard]] bool is_last() const { return is_last_; }
-  /// Values of one sample that come in, and that go out.
+  /// Numbers of one sample that come in, and that go out: live_values(), each of all samples.
   [[nodiscard]] std::int64_t input_elements() const;
   [[nodiscard]] std::int64_t output_elements() const;
 
@@ -99,6 +99,27 @@ class TrainingStage {
 
  private:
   struct MicroBatch;
+  /// What crosses an end of the stage: values of the net (layer_reads()), one after the other.
+  struct Flow {
+    std::vector<std::size_t> values;
+    std::vector<std::int64_t> offsets;  // of a sample
+    std::int64_t elements = 0;
+  };
+  /// Where a value is: in which array of a micro-batch, behind so many elements of a sample.
+  struct Place {
+    std::size_t array = 0;
+    std::size_t index = 0;  // of what comes in
+    std::int64_t offset = 0;
+  };
+  [[nodiscard]] Place place_of(std::size_t value) const;
+  [[nodiscard]] std::int64_t elements_of(std::size_t value) const;
+  [[nodiscard]] bool sends_last_only() const;
+  [[nodiscard]] NetLayerArrays arrays(MicroBatch& batch, std::size_t layer) const;
+  void begin_backward(MicroBatch& batch);
+  [[nodiscard]] std::vector<bool>::reference has_gradient(MicroBatch& batch,
+                                                          std::size_t value) const;
+  [[nodiscard]] float* gradient_of(MicroBatch& batch, std::size_t value) const;
+  void add_gradient(MicroBatch& batch, std::size_t value, const float* more) const;
   MicroBatch& at(std::int64_t microbatch);
   [[nodiscard]] const MicroBatch& at(std::int64_t microbatch) const;
   void run_forward(MicroBatch& batch, std::size_t layer);
@@ -110,6 +131,10 @@ class TrainingStage {
   NetLayerRange range_;
   TrainingSetting setting_;
   bool is_last_ = false;
+  std::int64_t labels_ = 1;  // of a sample
+  Flow in_;
+  Flow out_;
+  std::vector<LayerReads> reads_;  // by layer
   std::vector<std::unique_ptr<NetLayer>> layers_;
   std::vector<std::size_t> block_of_;  // per layer; blocks_.size() without parameters
   std::vector<std::size_t> trained_;

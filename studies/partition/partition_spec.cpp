@@ -9,6 +9,7 @@
 #include "studies/base/former_keys.hpp"
 #include "studies/base/json_node.hpp"
 #include "studies/base/schema_check.hpp"
+#include "studies/partition/joined_layer_times.hpp"
 #include "workloads/pipeline/layer_workloads.hpp"
 
 #include <fmt/format.h>
@@ -17,7 +18,6 @@
 #include <algorithm>
 #include <map>
 #include <memory>
-#include <numeric>
 #include <set>
 #include <utility>
 
@@ -145,38 +145,10 @@ class SpecReader {
     const Device& device = machine.platform.devices[DeviceId{0}];
     const std::unique_ptr<CostModel> model =
         make_cost_model(root_.value("cost_model", std::string{default_cost_model_of(device)}));
-    spec_.times = layer_times(spec_.graph, *model, device);
-    add_collectives(*model, machine.platform);
+    spec_.times = joined_layer_times(spec_.graph, *model, machine.platform);
     platform_ = machine.platform;
     if (spec_.request.memory_limit == Bytes{0}) {
       spec_.request.memory_limit = device.memory_capacity;
-    }
-  }
-
-  /// Collectives of the ranks that share a layer, neighbours in the machine's network.
-  void add_collectives(const CostModel& model, Platform platform) {
-    const std::uint32_t count = spec_.graph.tensor_parallel;
-    if (count < 2) return;
-    platform.ranks = std::max(platform.ranks, count);
-    std::vector<std::uint32_t> ranks(count);
-    std::iota(ranks.begin(), ranks.end(), 0U);
-    const Operation part{.name = "part", .kind = TaskKind::collective};
-    std::map<std::pair<CollectiveOp, Bytes>, Duration> known;
-    for (const LayerId id : spec_.graph.layers.ids()) {
-      for (const LayerJoin& join : spec_.graph.layers[id].joins) {
-        const auto [found, is_new] = known.try_emplace({join.op, join.bytes});
-        if (is_new) {
-          found->second =
-              model
-                  .estimate_collective(
-                      part, {.op = join.op, .bytes = join.bytes}, ranks, platform, DeviceId{0})
-                  .duration;
-        }
-        LayerTimes& times = spec_.times[id];
-        (join.pass == LayerPass::forward         ? times.forward
-         : join.pass == LayerPass::backward_data ? times.backward_data
-                                                 : times.backward_weight) += found->second;
-      }
     }
   }
 

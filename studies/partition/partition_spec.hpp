@@ -3,6 +3,7 @@
 
 #include "policies/pipeline/partitioner.hpp"
 #include "sim/base/options.hpp"
+#include "sim/base/schema_parts.hpp"
 #include "sim/pipeline/layer_graph.hpp"
 #include "sim/pipeline/partition.hpp"
 
@@ -43,5 +44,7 @@ struct PartitionSpec {
 /// JSON Schema (draft 7) of the file, and of files of layers.
 [[nodiscard]] std::string partition_spec_schema();
 [[nodiscard]] std::string layers_schema();
+/// Of the value of "layers": the models, with their options.
+[[nodiscard]] schema::Json layer_models_schema();
 
 }  // namespace schedlab

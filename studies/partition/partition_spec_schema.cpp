@@ -21,7 +21,9 @@ using Json = schema::Json;
 constexpr std::int64_t max_accelerators = 100'000;
 constexpr std::int64_t largest_bytes = 1'000'000'000'000'000;  // as in graph files
 
-Json models() {
+}  // namespace
+
+schema::Json layer_models_schema() {
   Json alternatives = Json::array();
   for (const LayerWorkload& workload : layer_workloads()) {
     Json properties{{"kind", {{"const", workload.name}}}};
@@ -35,6 +37,8 @@ Json models() {
   }
   return Json{{"anyOf", std::move(alternatives)}};
 }
+
+namespace {
 
 std::vector<std::string> cost_model_names() {
   std::vector<std::string> names;
@@ -65,7 +69,7 @@ std::string partition_spec_schema() {
              schema::object(
                  {{"name", schema::text("title of pictures")},
                   {"description", schema::text("what is asked")},
-                  {"layers", models()},
+                  {"layers", layer_models_schema()},
                   {"machine",
                    schema::text("whose first device the layers run on; needed for kernels")},
                   {"cost_model",

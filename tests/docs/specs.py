@@ -31,7 +31,7 @@ def document_of(block):
     """What the block shows, completed if it is part of a spec; nothing if it is another file, or part of one."""
     text = block.text.strip()
     document = json.loads(text if text.startswith("{") else "{" + text + "}")
-    if document.get("schedlab") in ("graph", "partition") or {"workload", "machine", "policy"} <= document.keys():
+    if document.get("schedlab") in ("graph", "partition", "parallel") or {"workload", "machine", "policy"} <= document.keys():
         return document
     return {**REST, **document} if document.keys() <= SPEC_KEYS else None
 
@@ -41,6 +41,8 @@ def arguments_of(document, file, out):
         return ["graph", file]
     if document.get("schedlab") == "partition":
         return ["partition", file, "--out", out]
+    if document.get("schedlab") == "parallel":
+        return ["plan-parallel", file, "--out", out]
     return ["sweep", file, "--timelines", "none", "--out", out]
 
 

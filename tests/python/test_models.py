@@ -282,5 +282,117 @@ class Onnx(ProgramTest):
         self.assertEqual(list(made.predecessors(6)), [5])
 
 
+@unittest.skipIf(torch is None, "PyTorch is not installed")
+class Layers(ProgramTest):
+    def resnet50(self):
+        class Bottleneck(torch.nn.Module):
+            def __init__(self, channels, width, stride):
+                super().__init__()
+                nn = torch.nn
+                self.body = nn.Sequential(
+                    *(nn.Conv2d(channels, width, 1, bias=False), nn.BatchNorm2d(width), nn.ReLU()),
+                    *(nn.Conv2d(width, width, 3, stride, 1, bias=False), nn.BatchNorm2d(width), nn.ReLU()),
+                    *(nn.Conv2d(width, 4 * width, 1, bias=False), nn.BatchNorm2d(4 * width)),
+                )
+                self.short = None
+                if stride != 1 or channels != 4 * width:
+                    conv = nn.Conv2d(channels, 4 * width, 1, stride, bias=False)
+                    self.short = nn.Sequential(conv, nn.BatchNorm2d(4 * width))
+
+            def forward(self, x):
+                return torch.relu(self.body(x) + (x if self.short is None else self.short(x)))
+
+        nn = torch.nn
+        layers = [nn.Conv2d(3, 64, 7, 2, 3, bias=False), nn.BatchNorm2d(64), nn.ReLU(), nn.MaxPool2d(3, 2, 1)]
+        channels = 64
+        for blocks, width, stride in ((3, 64, 1), (4, 128, 2), (6, 256, 2), (3, 512, 2)):
+            for block in range(blocks):
+                layers.append(Bottleneck(channels, width, stride if block == 0 else 1))
+                channels = 4 * width
+        return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(2048, 1000))
+
+    def partition(self, layers, **more):
+        spec = {"schedlab": "partition", "version": 1, "layers": layers, "machine": "v100", "accelerators": 4, **more}
+        return sl.partition(spec).summary["rows"][0]
+
+    def test_a_resnet_is_cut_into_stages_as_ours_is(self):
+        path = self.folder / "resnet.json"
+        made = sl.layers_from_torch(self.resnet50(), torch.zeros(16, 3, 224, 224), path=path, optimizer="sgd")
+        self.assertEqual(sum(each["parameter_bytes"] for each in made["layers"]), 4 * 25_557_032)
+        self.assertEqual(made["samples"], 16)
+        products = [
+            kernel["flops"]
+            for each in made["layers"]
+            for kernel in each["forward_kernels"]
+            if kernel["kind"] in ("convolution", "gemm")
+        ]
+        self.assertEqual(len(products), 54)
+        self.assertEqual(sum(products), 16 * 2 * 4_089_184_256)
+        file, kind = {"kind": "file", "path": str(path)}, {"kind": "resnet50", "samples": 16}
+        theirs, ours = self.partition(file), self.partition(kind)
+        self.assertEqual((theirs["used"], theirs["method"]), (4, "exact"))
+        self.assertLess(abs(theirs["load_us"] / ours["load_us"] - 1), 0.05)
+        whole = [self.partition(layers, accelerators=1)["largest_memory_bytes"] for layers in (file, kind)]
+        self.assertLess(abs(whole[0] / whole[1] - 1), 0.06)
+        names = [name for stage in theirs["stages"] for name in stage["layers"]]
+        self.assertEqual(len(names), len(set(names)))
+
+    def test_its_stages_are_simulated_and_planned(self):
+        path = self.folder / "small.json"
+        net = torch.nn.Sequential(*(torch.nn.Linear(1024, 1024) for _ in range(6)))
+        made = sl.layers_from_torch(net, torch.zeros(256, 1024), path=path)
+        self.assertEqual([each["name"] for each in made["layers"]], ["0", "1", "2", "3", "4", "5"])
+        first, second = made["layers"][:2]
+        # The image needs no gradient; dW[1024, 1024] += X^T dY, dX = dY W^T.
+        self.assertNotIn("backward_data_kernels", first)
+        (weight,), (data,) = first["backward_weight_kernels"], second["backward_data_kernels"]
+        self.assertEqual((weight["m"], weight["n"], weight["k"]), (1024, 1024, 256))
+        self.assertEqual((data["m"], data["n"], data["k"]), (256, 1024, 1024))
+        self.assertEqual(second["needs"], ["0"])
+        workload = {"kind": "layer_file_pipeline", "path": path, "stages": 3, "microbatches": 4}
+        self.assertGreater(sl.simulate(workload, "h200", "pipeline_1f1b").makespan_us, 0)
+        plan = sl.plan_parallel(
+            {
+                **{"schedlab": "parallel", "version": 1, "layers": {"kind": "file", "path": str(path)}},
+                **{"machine": "h200", "devices": 4, "batch": 2048},
+            }
+        )
+        self.assertTrue(plan.summary["proven"])
+
+    def test_a_transformer_and_an_lstm(self):
+        encoder = torch.nn.TransformerEncoderLayer(64, 4, 128, batch_first=True)
+        made = sl.layers_from_torch(encoder, torch.zeros(2, 10, 64), path=self.folder / "encoder.json")
+        parameters = sum(each.numel() for each in encoder.parameters())
+        self.assertEqual(sum(each["parameter_bytes"] for each in made["layers"]), 4 * parameters)
+        row = self.partition({"kind": "file", "path": str(self.folder / "encoder.json")}, accelerators=2)
+        self.assertEqual(row["method"], "exact")
+        lstm = torch.nn.LSTM(32, 64)
+        made = sl.layers_from_torch(lstm, torch.zeros(5, 2, 32), path=self.folder / "lstm.json")
+        parameters = sum(each.numel() for each in lstm.parameters())
+        self.assertEqual(sum(each["parameter_bytes"] for each in made["layers"]), 4 * parameters)
+        self.partition({"kind": "file", "path": str(self.folder / "lstm.json")}, accelerators=2)
+
+    @unittest.skipIf(onnx is None, "the package onnx is not installed")
+    def test_an_onnx_file(self):
+        helper, real = onnx.helper, onnx.TensorProto.FLOAT
+        weights = [
+            helper.make_tensor("w0", real, (32, 64), np.zeros(32 * 64)),
+            helper.make_tensor("w1", real, (64, 10), np.zeros(64 * 10)),
+        ]
+        nodes = [
+            helper.make_node("MatMul", ["x", "w0"], ["h"], "first"),
+            helper.make_node("Relu", ["h"], ["a"], "relu"),
+            helper.make_node("MatMul", ["a", "w1"], ["y"], "second"),
+        ]
+        x, y = (helper.make_tensor_value_info(name, real, shape) for name, shape in (("x", (8, 32)), ("y", (8, 10))))
+        file = self.folder / "net.onnx"
+        onnx.save(helper.make_model(helper.make_graph(nodes, "net", [x], [y], weights)), str(file))
+        made = sl.layers_from_onnx(file, samples=8, path=self.folder / "onnx.json")
+        first, second = made["layers"]
+        self.assertEqual((first["name"], first["parameter_bytes"], first["kept_bytes"]), ("w0", 4 * 32 * 64, 4 * 8 * 64))
+        self.assertEqual((second["name"], second["needs"]), ("w1", ["w0"]))
+        self.partition({"kind": "file", "path": str(self.folder / "onnx.json")}, accelerators=2)
+
+
 if __name__ == "__main__":
     unittest.main()

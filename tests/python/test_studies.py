@@ -196,6 +196,10 @@ class Verbs(ProgramTest):
         spec = EXPERIMENTS / "partition.json"
         self.expect_same(sl.partition(spec), "partition", spec)
 
+    def test_plan_parallel(self):
+        spec = EXPERIMENTS / "plan_parallel.json"
+        self.expect_same(sl.plan_parallel(spec, out=self.folder / "mine"), "plan-parallel", spec)
+
     def test_buckets(self):
         spec = EXPERIMENTS / "buckets_quick.json"
         outcome = sl.buckets(spec)

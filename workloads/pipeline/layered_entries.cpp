@@ -89,21 +89,6 @@ std::vector<std::int64_t> layers_per_stage(const Options& o, std::int64_t layers
   }
 }
 
-/// Bytes of optimizer state per byte of parameters.
-double optimizer_copies(const Options& o) {
-  const auto value = [&o](const char* name) -> const OptionValue* {
-    const auto found = o.values().find(name);
-    return found == o.values().end() ? nullptr : &found->second;
-  };
-  const OptionValue* optimizer = value("optimizer");
-  const bool sgd = optimizer != nullptr && *optimizer == OptionValue{std::string{"sgd"}};
-  const OptionValue* master = value("master_weights");
-  if (master == nullptr || *master != OptionValue{true}) return sgd ? 0.0 : 2.0;
-  const auto wide = static_cast<double>(bytes_per_element(DataType::fp32));
-  return (sgd ? wide : 3 * wide) /
-         static_cast<double>(bytes_per_element(enum_value<DataType>(o.text("data_type"))));
-}
-
 /// Samples of a micro-batch: of the whole batch divided where that is given.
 std::int64_t samples_of(const Options& o) {
   if (o.integer("batch") == 0) return o.integer("samples");
@@ -179,6 +164,20 @@ WorkloadInfo layered_workload(const char* name, const char* model_name) {
 }
 
 }  // namespace
+
+double optimizer_copies(const Options& o) {
+  const auto value = [&o](const char* name) -> const OptionValue* {
+    const auto found = o.values().find(name);
+    return found == o.values().end() ? nullptr : &found->second;
+  };
+  const OptionValue* optimizer = value("optimizer");
+  const bool sgd = optimizer != nullptr && *optimizer == OptionValue{std::string{"sgd"}};
+  const OptionValue* master = value("master_weights");
+  if (master == nullptr || *master != OptionValue{true}) return sgd ? 0.0 : 2.0;
+  const auto wide = static_cast<double>(bytes_per_element(DataType::fp32));
+  return (sgd ? wide : 3 * wide) /
+         static_cast<double>(bytes_per_element(enum_value<DataType>(o.text("data_type"))));
+}
 
 WorkloadInfo mnist_cnn_pipeline_workload() {
   return layered_workload("mnist_cnn_pipeline", "mnist_cnn");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/base/options.hpp"
 #include "sim/base/units.hpp"
 #include "sim/pipeline/partition.hpp"
 #include "workloads/pipeline/pipeline_graph.hpp"
@@ -27,5 +28,9 @@ struct LayeredPasses {
 [[nodiscard]] PipelineSpec layered_pipeline(const LayerGraph& graph,
                                             const Partition& partition,
                                             const LayeredPasses& passes);
+
+/// Bytes of optimizer state per byte of parameters of a model with these options: none for sgd, two
+/// moments for adam, and with `master_weights` all in fp32 beside the weights.
+[[nodiscard]] double optimizer_copies(const Options& model);
 
 }  // namespace schedlab

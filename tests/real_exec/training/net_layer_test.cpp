@@ -38,7 +38,7 @@ struct Scene {
 
   Scene(const NetLayerSpec& spec, const SampleShape& input, SampleRange range) : samples(range) {
     const NetSpec net{.input = input, .layers = {spec}};
-    layer = make_net_layer(spec, input, layer_shapes(net)[1], key);
+    layer = make_net_layer(spec, input, output_shapes(net)[0], key);
     x = random_values(range.count * input.elements(), 1);
     w = random_values(layer->parameters(), 2);
     for (float& value : w) value *= 0.5F;
@@ -192,6 +192,37 @@ TEST_CASE("an LSTM and its gradients agree with the definition") {
         {.kind = NetLayerKind::lstm, .units = 4, .sequences = sequences}, {3, 5, 1}, {0, 2});
     check_against_reference(scene);
   }
+}
+
+TEST_CASE("the layers of a transformer and their gradients agree with the definition") {
+  const std::vector<std::pair<NetLayerSpec, SampleShape>> layers{
+      {{.kind = NetLayerKind::dense, .units = 5, .per_row = true}, {4, 1, 3}},
+      {{.kind = NetLayerKind::layer_norm}, {4, 1, 6}},
+      {{.kind = NetLayerKind::attention, .heads = 1}, {4, 1, 9}},
+      {{.kind = NetLayerKind::attention, .heads = 2}, {5, 1, 24}},
+      {{.kind = NetLayerKind::gelu}, {4, 1, 6}}};
+  for (const auto& [spec, shape] : layers) {
+    CAPTURE(static_cast<int>(spec.kind));
+    Scene scene(spec, shape, {0, 3});
+    check_against_reference(scene);
+  }
+}
+
+TEST_CASE("word vectors get the gradients of where they stand") {
+  Scene scene({.kind = NetLayerKind::embedding, .units = 4, .vocabulary = 5}, {3, 1, 1}, {0, 2});
+  scene.x = {0, 4, 2, 2, 2, 1};
+  std::vector<float> y(24);
+  std::vector<float> gradient(scene.w.size(), 0.0F);
+  NetLayerMemory memory;
+  const NetLayerArrays arrays{
+      .x = scene.x.data(), .y = y.data(), .dy = scene.weight.data(), .memory = &memory};
+  scene.layer->forward(arrays, scene.w, scene.samples, true);
+  scene.layer->backward_weight(arrays, gradient, scene.samples);
+  const auto x = doubles(scene.x);
+  const auto w = doubles(scene.w);
+  CHECK(difference(y, ReferenceLayer(*scene.layer, key).forward(x, w, scene.samples)) < 1e-6);
+  const auto by_w = [&](const std::vector<double>& values) { return scene.loss(x, values); };
+  CHECK(difference(gradient, slopes(w, by_w)) < 1e-5);
 }
 
 TEST_CASE("softmax and cross entropy give the loss and its slope") {

@@ -15,6 +15,7 @@
 #include <tuple>
 
 using namespace schedlab;
+using schedlab::testing::gpt_training;
 using schedlab::testing::PlannedTraining;
 using schedlab::testing::small_training;
 
@@ -206,6 +207,50 @@ TEST_CASE("a recurrent net is trained by a pipeline too") {
       }
     }
   }
+}
+
+TEST_CASE("a GPT is trained by a pipeline as the whole net is, wherever its branches are cut") {
+  // Between blocks one value goes on; within them the state goes past too, also past a whole stage.
+  const std::vector<std::vector<std::int64_t>> cuts{
+      {11, 11}, {3, 19}, {2, 1, 4, 15}, {7, 1, 1, 13}};
+  for (const auto& cut : cuts) {
+    for (const char* const policy : {"pipeline_flush", "pipeline_1f1b", "pipeline_zb_h1"}) {
+      for (const bool recompute : {false, true}) {
+        CAPTURE(cut.size());
+        CAPTURE(policy);
+        CAPTURE(recompute);
+        PipelineTraining training = gpt_training(cut);
+        training.setting.recompute = recompute;
+        check_same_as_unsplit({std::move(training), policy});
+      }
+    }
+  }
+  PipelineTraining training = gpt_training({4, 7, 5, 6});
+  training.virtual_stages = 2;
+  training.replicas = 2;
+  training.by_layer = true;
+  training.batch = 16;
+  check_same_as_unsplit({std::move(training), "pipeline_interleaved_1f1b"});
+}
+
+TEST_CASE("values that several layers read have all their gradients, and their bytes are known") {
+  PipelineTraining training = small_training({5});
+  training.net.layers = {{.kind = NetLayerKind::dense, .name = "a", .units = 6, .relu = true},
+                         {.kind = NetLayerKind::dense, .name = "left", .units = 6},
+                         {.kind = NetLayerKind::dense, .name = "right", .units = 6, .reads = "a"},
+                         {.kind = NetLayerKind::add, .name = "both", .adds = "left"},
+                         {.kind = NetLayerKind::add, .name = "all", .adds = "a"},
+                         {.kind = NetLayerKind::add, .name = "twice", .adds = "all"},
+                         {.kind = NetLayerKind::dense, .units = 3}};
+  for (const auto& cut : std::vector<std::vector<std::int64_t>>{
+           {7}, {1, 6}, {2, 5}, {3, 4}, {5, 2}, {1, 1, 1, 1, 1, 1, 1}}) {
+    CAPTURE(cut.size());
+    training.stages = layer_ranges(cut);
+    check_same_as_unsplit({training, "pipeline_1f1b"});
+  }
+  CHECK(live_values(training.net, 3) == std::vector<std::size_t>{1, 2, 3});
+  CHECK(live_elements(training.net, 3) == 18);
+  CHECK(live_values(training.net, 5) == std::vector<std::size_t>{5});
 }
 
 TEST_CASE("the trace of a run holds what its plan says") {

@@ -32,6 +32,46 @@ inline PipelineTraining small_training(std::vector<std::int64_t> layers_per_stag
   return training;
 }
 
+/// A GPT of two blocks on text, 22 layers; without its last normalisation.
+inline PipelineTraining gpt_training(std::vector<std::int64_t> layers_per_stage) {
+  constexpr std::int64_t width = 8;
+  constexpr std::int64_t length = 6;
+  std::string text;
+  for (int i = 0; i < 60; ++i) text += i % 3 == 0 ? "one and two " : "and three, ";
+  PipelineTraining training;
+  training.data = text_samples(text, "text", length);
+  training.net = {.input = {length, 1, 1}, .layers = {}, .labels = length};
+  auto& layers = training.net.layers;
+  layers.push_back({.kind = NetLayerKind::embedding,
+                    .name = "state0",
+                    .units = width,
+                    .vocabulary = training.data.classes});
+  const auto dense = [&](std::int64_t units) {
+    layers.push_back({.kind = NetLayerKind::dense, .units = units, .per_row = true});
+  };
+  for (int block = 0; block < 2; ++block) {
+    const std::string before = "state" + std::to_string(block);
+    const std::string middle = "middle" + std::to_string(block);
+    layers.push_back({.kind = NetLayerKind::layer_norm});
+    dense(3 * width);
+    layers.push_back({.kind = NetLayerKind::attention, .heads = 2});
+    dense(width);
+    layers.push_back({.kind = NetLayerKind::add, .name = middle, .adds = before});
+    layers.push_back({.kind = NetLayerKind::layer_norm});
+    dense(4 * width);
+    layers.push_back({.kind = NetLayerKind::gelu});
+    dense(width);
+    layers.push_back(
+        {.kind = NetLayerKind::add, .name = "state" + std::to_string(block + 1), .adds = middle});
+  }
+  dense(training.data.classes);
+  training.stages = layer_ranges(layers_per_stage);
+  training.setting.optimizer = {.kind = Optimizer::adam, .learning_rate = 0.01};
+  training.batch = 12;
+  training.microbatches = 4;
+  return training;
+}
+
 /// A training with its graph and a checked plan.
 struct PlannedTraining {
   PipelineTraining training;

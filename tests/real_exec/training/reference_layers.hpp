@@ -41,6 +41,20 @@ class ReferenceLayer {
         case NetLayerKind::lstm:
           values = lstm(one, w);
           break;
+        case NetLayerKind::embedding:
+          values = embedding(one, w);
+          break;
+        case NetLayerKind::layer_norm:
+          values = layer_norm(one, w);
+          break;
+        case NetLayerKind::attention:
+          values = attention(one);
+          break;
+        case NetLayerKind::gelu:
+          values = gelu(one);
+          break;
+        case NetLayerKind::add:
+          break;  // of two inputs: tests of its own
       }
       y.insert(y.end(), values.begin(), values.end());
     }
@@ -53,13 +67,86 @@ class ReferenceLayer {
   }
 
   [[nodiscard]] std::vector<double> dense(const double* x, const std::vector<double>& w) const {
+    const std::int64_t rows = spec_.per_row ? in_.height : 1;
+    const std::int64_t inputs = in_.elements() / rows;
     std::vector<double> y;
-    for (std::int64_t u = 0; u < spec_.units; ++u) {
-      double sum = w[static_cast<std::size_t>(in_.elements() * spec_.units + u)];
-      for (std::int64_t i = 0; i < in_.elements(); ++i) {
-        sum += x[i] * w[static_cast<std::size_t>(i * spec_.units + u)];
+    for (std::int64_t row = 0; row < rows; ++row) {
+      for (std::int64_t u = 0; u < spec_.units; ++u) {
+        double sum = w[static_cast<std::size_t>(inputs * spec_.units + u)];
+        for (std::int64_t i = 0; i < inputs; ++i) {
+          sum += x[row * inputs + i] * w[static_cast<std::size_t>(i * spec_.units + u)];
+        }
+        y.push_back(activated(sum));
       }
-      y.push_back(activated(sum));
+    }
+    return y;
+  }
+
+  [[nodiscard]] std::vector<double> embedding(const double* x, const std::vector<double>& w) const {
+    std::vector<double> y;
+    for (std::int64_t row = 0; row < in_.height; ++row) {
+      for (std::int64_t u = 0; u < spec_.units; ++u) {
+        const auto word = static_cast<std::int64_t>(x[row]);
+        y.push_back(w[static_cast<std::size_t>(word * spec_.units + u)] +
+                    w[static_cast<std::size_t>((spec_.vocabulary + row) * spec_.units + u)]);
+      }
+    }
+    return y;
+  }
+
+  [[nodiscard]] std::vector<double> layer_norm(const double* x,
+                                               const std::vector<double>& w) const {
+    const std::int64_t n = in_.width * in_.channels;
+    std::vector<double> y;
+    for (std::int64_t row = 0; row < in_.height; ++row, x += n) {
+      double mean = 0;
+      for (std::int64_t i = 0; i < n; ++i) mean += x[i] / static_cast<double>(n);
+      double variance = 0;
+      for (std::int64_t i = 0; i < n; ++i) {
+        variance += (x[i] - mean) * (x[i] - mean) / static_cast<double>(n);
+      }
+      for (std::int64_t i = 0; i < n; ++i) {
+        y.push_back((x[i] - mean) / std::sqrt(variance + 1e-5) * w[static_cast<std::size_t>(i)] +
+                    w[static_cast<std::size_t>(n + i)]);
+      }
+    }
+    return y;
+  }
+
+  [[nodiscard]] std::vector<double> attention(const double* x) const {
+    const std::int64_t width = out_.channels;
+    const std::int64_t depth = width / spec_.heads;
+    std::vector<double> y(static_cast<std::size_t>(out_.elements()), 0.0);
+    for (std::int64_t head = 0; head < spec_.heads; ++head) {
+      for (std::int64_t row = 0; row < in_.height; ++row) {
+        std::vector<double> p;
+        double sum = 0;
+        for (std::int64_t other = 0; other <= row; ++other) {
+          double product = 0;
+          for (std::int64_t i = 0; i < depth; ++i) {
+            product += x[row * 3 * width + head * depth + i] *
+                       x[other * 3 * width + width + head * depth + i];
+          }
+          p.push_back(std::exp(product / std::sqrt(static_cast<double>(depth))));
+          sum += p.back();
+        }
+        for (std::int64_t other = 0; other <= row; ++other) {
+          for (std::int64_t i = 0; i < depth; ++i) {
+            y[static_cast<std::size_t>(row * width + head * depth + i)] +=
+                p[static_cast<std::size_t>(other)] / sum *
+                x[other * 3 * width + 2 * width + head * depth + i];
+          }
+        }
+      }
+    }
+    return y;
+  }
+
+  [[nodiscard]] std::vector<double> gelu(const double* x) const {
+    std::vector<double> y;
+    for (std::int64_t i = 0; i < in_.elements(); ++i) {
+      const double inner = 0.7978845608028654 * (x[i] + 0.044715 * x[i] * x[i] * x[i]);
+      y.push_back(0.5 * x[i] * (1 + std::tanh(inner)));
     }
     return y;
   }

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/machine/cost_model.hpp"
+#include "sim/pipeline/layer_graph.hpp"
+#include "studies/parallel/parallel_spec.hpp"
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace schedlab {
+
+/// How the training of a model is spread over devices, but for the schedule and the cut.
+struct ParallelChoice {
+  std::uint32_t replicas = 1;         ///< data-parallel groups
+  std::uint32_t stages = 1;           ///< of each
+  std::uint32_t virtual_stages = 1;   ///< stages of each rank
+  std::uint32_t tensor_parallel = 1;  ///< ranks that share a stage
+  std::int64_t microbatches = 1;      ///< of each replica
+  std::int64_t samples = 1;           ///< of a microbatch
+  bool recompute = false;
+
+  [[nodiscard]] std::uint32_t places() const { return stages / virtual_stages; }
+  [[nodiscard]] std::uint32_t devices() const { return replicas * places() * tensor_parallel; }
+  friend auto operator<=>(const ParallelChoice&, const ParallelChoice&) = default;
+};
+
+/// A model's layers for one size of microbatch and one tensor-parallel degree.
+struct CostedLayers {
+  LayerGraph graph;
+  IdVector<LayerId, LayerTimes> times;
+};
+
+/// The choices of a spec and what its layers cost in each.
+class ParallelSpace {
+ public:
+  /// All must outlive this. Throws what make_layers() throws, with the spec's place;
+  /// InfeasibleError if no choice remains: says why.
+  ParallelSpace(const ParallelSpec& spec, const CostModel& model, const Platform& platform);
+
+  [[nodiscard]] const std::vector<ParallelChoice>& choices() const { return choices_; }
+  [[nodiscard]] const CostedLayers& layers(const ParallelChoice& choice) const {
+    return *layers_.at({choice.samples, choice.tensor_parallel});
+  }
+  /// Bytes of optimizer state per byte of parameters.
+  [[nodiscard]] double optimizer_copies() const { return optimizer_copies_; }
+  /// Has the model such an option ("samples", "tensor_parallel")?
+  [[nodiscard]] bool has_option(std::string_view name) const;
+
+ private:
+  [[nodiscard]] std::int64_t fixed_option(const char* name) const;
+  [[nodiscard]] std::shared_ptr<const CostedLayers> make(std::int64_t samples,
+                                                         std::int64_t tensor_parallel) const;
+  void add_layouts(std::int64_t tensor_parallel);
+  void add_microbatches(ParallelChoice choice);
+
+  const ParallelSpec& spec_;
+  const CostModel& model_;
+  const Platform& platform_;
+  double optimizer_copies_ = 0;
+  std::size_t layer_count_ = 0;
+  std::int64_t file_samples_ = 0;  // of a model that has no option for it
+  std::map<std::pair<std::int64_t, std::uint32_t>, std::shared_ptr<const CostedLayers>> layers_;
+  std::vector<ParallelChoice> choices_;
+};
+
+}  // namespace schedlab

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "studies/parallel/plan_parallel_verb.hpp"
+
+#include "sim/base/file.hpp"
+#include "studies/base/output_folder.hpp"
+#include "studies/base/progress.hpp"
+#include "studies/parallel/parallel_plan.hpp"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <ostream>
+
+namespace schedlab {
+
+int run(const PlanParallelOptions& options, const Terminal& terminal) {
+  const ParallelSpec spec = load_parallel_spec(options.spec);
+  std::optional<OutputFolder> folder;
+  if (!options.out.empty()) {
+    folder.emplace(whole_folder(options.out, "plan-parallel", options.overwrite),
+                   terminal.leftovers);
+  }
+  Progress progress(terminal, spec.simulations, 0, "simulations at most");
+  const ParallelPlan plan = plan_parallel(
+      spec, terminal.stop, [&](std::uint64_t simulations) { progress.update(simulations); });
+  progress.finish();
+  const ReportDocument report = parallel_report(plan);
+  if (folder) {
+    const auto write = [&](const char* name, const std::string& text) {
+      write_file_atomically(folder->path() / name, text);
+    };
+    write("parallel_plan.json", parallel_plan_json(plan));
+    write("rows.csv", parallel_rows_csv(plan));
+    write("report.html", html_of(report));
+    write("best.json", scenario_of(spec, plan.rows.front(), folder->target()));
+    folder->publish();
+  }
+  if (options.json) {
+    terminal.out << parallel_plan_json(plan);
+    return exit_done;
+  }
+  terminal.out << text_of(report);
+  if (folder) {
+    terminal.out << fmt::format(
+        "  {0}: parallel_plan.json, rows.csv, report.html, best.json\n"
+        "  schedlab simulate {0}/best.json --out {0}/best\n",
+        options.out);
+  }
+  return exit_done;
+}
+
+}  // namespace schedlab
