@@ -217,7 +217,7 @@ std::string xla_costs(const std::vector<OperationCost>& costs) {
   }
   std::string text = "# schedlab: ProfiledInstructionsProto; evidence of each cost behind it\n";
   for (const auto& [name, mean] : names) {
-    text += fmt::format("costs {{ name: \"{}\" cost_us: {} }}  # {}\n",
+    text += fmt::format("costs {{ name: \"{}\" cost_us: {:.9g} }}  # {}\n",
                         quoted(name),
                         mean.us / mean.count,
                         mean.given ? "given" : to_string(mean.least));
