@@ -28,6 +28,10 @@ CLI::App* add_to(CLI::App& app, ExplainOptions& options) {
                    "Of a profile: the annotation or operator whose critical path is found");
   verb->add_option("--instance", options.instance, "Which of that name, from 0")
       ->capture_default_str();
+  verb->add_flag("--assume-like-siblings",
+                 options.assume_like_siblings,
+                 "Of a profile: fill in the nodes that launches of graphs lack, as the median of "
+                 "their siblings");
   verb->add_flag("--overwrite", options.overwrite, "Replace the folder if it is in use");
   verb->add_flag("--json", options.json, std::string{json_help});
   verb->footer(

@@ -20,6 +20,10 @@ CLI::App* add_to(CLI::App& app, ImportOptions& options) {
                    options.execution_trace,
                    "Of one profile: the execution trace (*.et.json) of the same run, whose shapes "
                    "and dependencies the graph gets");
+  verb->add_flag("--assume-like-siblings",
+                 options.assume_like_siblings,
+                 "Of profiles: fill in the nodes that launches of graphs lack, as the median of "
+                 "their siblings");
   auto* out = verb->add_option("-o,--out", options.out, "Folder to write");
   verb->add_flag("--overwrite", options.overwrite, "Replace the folder if it is in use")
       ->needs(out);

@@ -29,6 +29,9 @@ CLI::App* add_to(CLI::App& app, ReplayOptions& options) {
   verb->add_flag("--despite-error",
                  options.despite_error,
                  "Simulate changes although the replay is more than 10 % off the profile");
+  verb->add_flag("--assume-like-siblings",
+                 options.assume_like_siblings,
+                 "Fill in the nodes that launches of graphs lack, as the median of their siblings");
   verb->add_option("--execution-trace",
                    options.execution_trace,
                    "Execution trace (*.et.json) of the same run: policy=NAME plans with its "

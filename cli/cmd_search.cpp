@@ -35,6 +35,11 @@ CLI::App* add_to(CLI::App& app, SearchVerbOptions& options) {
                    "Exit code 1 if the plan found is more than this many percent over its bound")
       ->transform(&without_percent_sign)
       ->check(CLI::NonNegativeNumber);
+  verb->add_option(
+          "--require",
+          options.require,
+          "Exit code 1 if kernel times rest on less evidence (cost_evidence) than this: calibrated")
+      ->check(CLI::IsMember(std::set<std::string>{"data_sheet", "calibrated"}));
   verb->add_option("--seed", options.seed, "Seed of the moves")->capture_default_str();
   verb->add_option("--max-streams", options.max_streams, "Most streams that a move opens")
       ->check(CLI::Range(1U, 65535U))

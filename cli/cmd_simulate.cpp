@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <set>
 #include <string>
 
 namespace schedlab {
@@ -19,6 +20,11 @@ CLI::App* add_to(CLI::App& app, SimulateOptions& options) {
                  options.no_trace,
                  "Write no trace.json, which has some 600 bytes a task (explain and plot need it), "
                  "and no timeline.html");
+  verb->add_option(
+          "--require",
+          options.require,
+          "Exit code 1 if kernel times rest on less evidence (cost_evidence) than this: calibrated")
+      ->check(CLI::IsMember(std::set<std::string>{"data_sheet", "calibrated"}));
   verb->add_flag("--json", options.json, std::string{json_help});
   verb->footer(
       "Writes trace.json (open it in Perfetto or chrome://tracing), metrics.json, plan.json, "

@@ -26,6 +26,11 @@ void add_results(CLI::App& verb, Options& options) {
                   "over its certified bound")
       ->transform(&without_percent_sign)
       ->check(CLI::NonNegativeNumber);
+  verb.add_option(
+          "--require",
+          options.require,
+          "Exit code 1 if kernel times rest on less evidence (cost_evidence) than this: calibrated")
+      ->check(CLI::IsMember(std::set<std::string>{"data_sheet", "calibrated"}));
   verb.add_flag("--json", options.json, std::string{json_help});
 }
 

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -70,6 +71,10 @@ void add_bounds(CLI::App& verb, ValidateOptions& options) {
   verb.add_option("--min-order",
                   options.min_order,
                   "Least share of decidable pairs in the right order, such as 100%");
+  verb.add_option("--require",
+                  options.require,
+                  "Evidence that kernel times of predictions must have: calibrated")
+      ->check(CLI::IsMember(std::set<std::string>{"data_sheet", "calibrated"}));
   verb.add_option(
       "--min-coverage", options.min_coverage, "Least share of medians within the 90 % intervals");
 }

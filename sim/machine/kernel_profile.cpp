@@ -2,7 +2,6 @@
 #include "sim/machine/kernel_profile.hpp"
 
 #include "sim/base/error.hpp"
-#include "sim/machine/cost_evidence.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -21,16 +20,6 @@ double KernelProfile::co_run_factor(TaskKind kind) const {
   const auto found = std::find_if(
       co_run.begin(), co_run.end(), [&](const CoRunSlowDown& c) { return c.kind == kind; });
   return found == co_run.end() ? 1.0 : found->factor;
-}
-
-CostEvidence cost_evidence(const Device& device) {
-  if (device.profile == nullptr) return CostEvidence::data_sheet;
-  const auto& libraries = device.profile->libraries;
-  const bool fitted = std::any_of(
-      libraries.begin(), libraries.end(), [](const MatrixLibrary& one) { return !one.assumed; });
-  const bool attention = device.profile->context.known() || device.profile->generation.known();
-  return fitted || attention || !device.profile->samples.empty() ? CostEvidence::calibrated
-                                                                 : CostEvidence::data_sheet;
 }
 
 }  // namespace schedlab

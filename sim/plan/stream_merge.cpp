@@ -72,6 +72,41 @@ namespace {
   }
 }
 
+/// The plan's names and messages, without streams and calls.
+[[nodiscard]] Plan without_streams(const Plan& plan) {
+  if (plan.hosts.size() != 1 || !plan.graphs.empty()) {
+    throw InfeasibleError("streams can be merged in eager plans of one host only",
+                          "plan",
+                          plan.graphs.empty() ? "several hosts" : "device graphs",
+                          "one host, no graphs");
+  }
+  Plan merged;
+  merged.policy = plan.policy;
+  merged.event_count = plan.event_count;
+  merged.messages = plan.messages;
+  merged.hosts[HostId{0}].name = plan.hosts[HostId{0}].name;
+
+  for (const StreamId stream : plan.streams.ids()) {
+    if (plan.streams[stream].sync != StreamSync::legacy_default) continue;
+    throw InfeasibleError("a legacy default stream cannot be merged with others",
+                          "plan",
+                          plan.stream_name(stream),
+                          "streams without a legacy default one");
+  }
+  return merged;
+}
+
+/// Gives `merged` the plan's calls, on the streams that theirs become.
+void move_calls(const Plan& plan, const std::vector<StreamId>& becomes, Plan& merged) {
+  std::vector<HostCall> calls;
+  for (const HostCall call : plan.hosts[HostId{0}].calls) {
+    if (creates(call)) continue;
+    const StreamId stream = call.stream();
+    calls.push_back(stream.valid() ? on_stream(call, becomes[stream.value()]) : call);
+  }
+  merged.hosts[HostId{0}].calls = without_needless_events(calls, plan.event_count);
+}
+
 }  // namespace
 
 std::uint32_t streams_in_use(const Plan& plan) {
@@ -86,30 +121,13 @@ std::uint32_t streams_in_use(const Plan& plan) {
 
 Plan merge_streams(const Plan& plan, std::uint32_t count) {
   SCHEDLAB_EXPECTS(count > 0, "no streams");
-  if (plan.hosts.size() != 1 || !plan.graphs.empty()) {
-    throw InfeasibleError("streams can be merged in eager plans of one host only",
-                          "plan",
-                          plan.graphs.empty() ? "several hosts" : "device graphs",
-                          "one host, no graphs");
-  }
-  Plan merged;
-  merged.policy = plan.policy;
-  merged.event_count = plan.event_count;
-  merged.messages = plan.messages;
-  merged.hosts[HostId{0}].name = plan.hosts[HostId{0}].name;
-
+  Plan merged = without_streams(plan);
   const std::vector<bool> used = used_streams(plan);
   std::vector<StreamId> becomes(plan.streams.size());
   std::map<DeviceId, std::vector<StreamId>> made;
   std::map<DeviceId, std::uint32_t> seen;
   for (const StreamId stream : plan.streams.ids()) {
     const StreamSpec& spec = plan.streams[stream];
-    if (spec.sync == StreamSync::legacy_default) {
-      throw InfeasibleError("a legacy default stream cannot be merged with others",
-                            "plan",
-                            plan.stream_name(stream),
-                            "streams without a legacy default one");
-    }
     auto& of_device = made[spec.device];
     // Streams without tasks take the next place, but do not move the others on.
     const std::uint32_t place = seen[spec.device] % count;
@@ -121,13 +139,22 @@ Plan merge_streams(const Plan& plan, std::uint32_t count) {
     StreamSpec& target = merged.streams[of_device[place]];
     target.priority = std::min(target.priority, spec.priority);
   }
-  std::vector<HostCall> calls;
-  for (const HostCall call : plan.hosts[HostId{0}].calls) {
-    if (creates(call)) continue;
-    const StreamId stream = call.stream();
-    calls.push_back(stream.valid() ? on_stream(call, becomes[stream.value()]) : call);
+  move_calls(plan, becomes, merged);
+  return merged;
+}
+
+Plan join_streams(const Plan& plan, StreamId from, StreamId into) {
+  SCHEDLAB_EXPECTS(from != into && plan.streams[from].device == plan.streams[into].device,
+                   "two streams of one device");
+  Plan merged = without_streams(plan);
+  merged.streams = plan.streams;
+  StreamSpec& target = merged.streams[into];
+  target.priority = std::min(target.priority, plan.streams[from].priority);
+  std::vector<StreamId> becomes;
+  for (const StreamId stream : plan.streams.ids()) {
+    becomes.push_back(stream == from ? into : stream);
   }
-  merged.hosts[HostId{0}].calls = without_needless_events(calls, plan.event_count);
+  move_calls(plan, becomes, merged);
   return merged;
 }
 

@@ -19,6 +19,10 @@ namespace schedlab {
 /// Cost O(calls).
 [[nodiscard]] Plan merge_streams(const Plan& plan, std::uint32_t count);
 
+/// The same host calls with those of stream `from` in stream `into` of the same device. Throws as
+/// merge_streams(), and ContractViolation for streams that are one or of two devices.
+[[nodiscard]] Plan join_streams(const Plan& plan, StreamId from, StreamId into);
+
 /// The most streams that any device of the plan has calls for.
 [[nodiscard]] std::uint32_t streams_in_use(const Plan& plan);
 

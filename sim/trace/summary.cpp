@@ -26,37 +26,6 @@ constexpr std::uint32_t not_run = TensorLife::never;
   return whole > 0 ? part / whole : 0.0;
 }
 
-/// Whether such a kernel was measured on such devices: attention, or a product in a type that a
-/// library was fitted in.
-[[nodiscard]] bool is_fitted(const Kernel& kernel, const KernelProfile& profile) {
-  if (kernel.attention.heads > 0) {
-    return kernel.attention.queries == 1 ? profile.generation.known() : profile.context.known();
-  }
-  return kernel.kind == TaskKind::gemm &&
-         std::any_of(
-             profile.libraries.begin(), profile.libraries.end(), [&](const MatrixLibrary& one) {
-               return !one.assumed && std::ranges::find(one.types, kernel.type) != one.types.end();
-             });
-}
-
-/// A machine calibrated on other kernels than those of this graph is no evidence for it.
-[[nodiscard]] CostEvidence evidence_for(const Problem& problem) {
-  const Device& device = problem.platform.devices[DeviceId{0}];
-  const CostEvidence of_device = cost_evidence(device);
-  if (of_device == CostEvidence::data_sheet || !device.profile->samples.empty()) return of_device;
-  const auto& operations = problem.graph.operations();
-  return std::any_of(operations.begin(),
-                     operations.end(),
-                     [&](const Operation& operation) {
-                       return std::any_of(
-                           operation.kernels.begin(),
-                           operation.kernels.end(),
-                           [&](const Kernel& k) { return is_fitted(k, *device.profile); });
-                     })
-             ? CostEvidence::calibrated
-             : CostEvidence::data_sheet;
-}
-
 /// Adds a call that loads or launches a graph to load or head_overhead; the part of its host time
 /// that its nodes are the cause of.
 Duration count_graph_call(const Problem& problem,
@@ -92,7 +61,7 @@ Summary Summarizer::summarize(const Problem& problem,
   summary.makespan = trace.makespan();
   summary.bounds = graph_bounds.of_plan(plan);
   collect_facts(problem);
-  summary.cost_evidence = evidence_for(problem);
+  summary.cost_evidence = cost_evidence(problem);
   count_calls(problem, plan, summary);
   copy_times(trace);
   const std::span<const std::uint32_t> by_start = start_order_.by_time(starts_);

@@ -21,8 +21,9 @@ Fields<Summary> times_and_shares() {
       {"makespan_ps", [](const S& s) { return s.makespan.count(); }, {.doc = "the same, exact"}},
       {"cost_evidence",
        &S::cost_evidence,
-       {.doc = "what the machine's kernel times rest on: calibrated (measurements of such devices, "
-               "for at least some of the kernels in this graph and type) or data_sheet"}},
+       {.doc = "what the kernel times rest on: data_sheet, calibrated (measurements of such "
+               "devices, for at least some of the kernels in this graph and type), replayed (a "
+               "profile of this work) or measured"}},
       {"bound_us",
        [](const S& s) { return s.bounds.largest(); },
        {.doc = "the largest lower bound for the tasks and the plan of this row; another "

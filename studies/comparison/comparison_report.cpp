@@ -26,7 +26,9 @@ class ComparisonReport {
         page_(fmt::format("{} against {}", comparison.second, comparison.first)) {}
 
   [[nodiscard]] ReportDocument write() {
+    if (all_.runs) add_losses(*all_.runs);
     page_.paragraph(comparison_answer(all_) + ".", Tone::lead);
+    if (all_.runs) add_evidence(*all_.runs);
     if (all_.runs) page_.paragraph(cause_text(*all_.runs), Tone::lead);
     for (const std::string& sentence : all_.broken) page_.paragraph(sentence + ".", Tone::warning);
     if (all_.runs) add_runs(*all_.runs);
@@ -35,6 +37,24 @@ class ComparisonReport {
   }
 
  private:
+  void add_losses(const RunComparison& runs) {
+    for (const auto& [name, loss] :
+         {std::pair{&all_.first, &runs.first_loss}, std::pair{&all_.second, &runs.second_loss}}) {
+      for (const std::string& said : {loss->lost, loss->assumed}) {
+        if (!said.empty()) page_.paragraph(fmt::format("{}: {}.", *name, said), Tone::warning);
+      }
+    }
+  }
+
+  void add_evidence(const RunComparison& runs) {
+    const bool alike = runs.first_evidence == runs.second_evidence;
+    page_.paragraph(alike ? fmt::format("Times: {}.", to_string(runs.first_evidence))
+                          : fmt::format("Times of the first: {}; of the second: {}.",
+                                        to_string(runs.first_evidence),
+                                        to_string(runs.second_evidence)),
+                    alike ? Tone::note : Tone::warning);
+  }
+
   static std::string change_text(Duration change) {
     return change <= Duration{0} ? signed_time(change) : "+" + readable(change);
   }

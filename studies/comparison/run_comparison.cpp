@@ -243,6 +243,10 @@ RunComparison compare_runs(const Explanation& first, const Explanation& second) 
   RunComparison result;
   result.first = first.attribution.makespan;
   result.second = second.attribution.makespan;
+  result.first_evidence = first.metrics.cost_evidence;
+  result.second_evidence = second.metrics.cost_evidence;
+  result.first_loss = first.run.loss;
+  result.second_loss = second.run.loss;
   result.first_path = parts_of_path(first);
   result.second_path = parts_of_path(second);
   result.difference = run_difference(second, first);
@@ -276,6 +280,10 @@ const Fields<RunComparison>& run_comparison_fields() {
   static const Fields<R> fields{
       time_fields<R>("first", &R::first, {.doc = "makespan"}),
       time_fields<R>("second", &R::second),
+      {"first_evidence", &R::first_evidence, {.doc = "what the times rest on"}},
+      {"second_evidence", &R::second_evidence},
+      {"first_loss", &R::first_loss, data_loss_fields()},
+      {"second_loss", &R::second_loss, data_loss_fields()},
       {"first_path", &R::first_path, path_parts_fields(), {.doc = "sums to the makespan"}},
       {"second_path", &R::second_path, path_parts_fields()},
       {"difference", &R::difference, run_difference_fields()},

@@ -84,6 +84,10 @@ struct UnmatchedTasks {
 struct RunComparison {
   Duration first{0};  ///< makespan
   Duration second{0};
+  CostEvidence first_evidence = CostEvidence::data_sheet;  ///< what their times rest on
+  CostEvidence second_evidence = CostEvidence::data_sheet;
+  DataLoss first_loss{};  ///< of profiles
+  DataLoss second_loss{};
   PathParts first_path;
   PathParts second_path;
   RunDifference difference;              ///< of the second, against the first

@@ -123,7 +123,8 @@ class ExecuteRun {
     const Execution& shown = runs.shown;
     const auto measured = executor_.measured(0, shown);
     const Problem problem = measured.problem();
-    const Metrics metrics = compute_metrics(problem, shown.plan, shown.trace);
+    Metrics metrics = compute_metrics(problem, shown.plan, shown.trace);
+    metrics.cost_evidence = CostEvidence::measured;
     const TraceDocument document =
         make_document(problem, shown.plan, shown.trace, title_, "measured " + traits().kind);
     RunOrigin origin{.verb = "execute",

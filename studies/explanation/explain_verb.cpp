@@ -62,14 +62,16 @@ std::optional<Imported> load_imported(const ExplainOptions& options) {
                  "\"path\": ...}"});
   }
   if (content == InputContent::own_trace) {
-    if (options.within.empty()) return std::nullopt;
-    throw InputError({.file = "--within",
-                      .pointer = "",
-                      .found = options.input + ", a run of schedlab",
-                      .expected = "an imported trace",
-                      .hint = "runs of schedlab have no annotations"});
+    if (options.within.empty() && !options.assume_like_siblings) return std::nullopt;
+    throw InputError(
+        {.file = options.within.empty() ? "--assume-like-siblings" : "--within",
+         .pointer = "",
+         .found = options.input + ", a run of schedlab",
+         .expected = "an imported trace",
+         .hint = "runs of schedlab have no annotations, and all nodes of their graphs"});
   }
-  Imported imported{.run = load_imported_run({options.input}), .path = {}};
+  Imported imported{.run = load_imported_run({options.input}, options.assume_like_siblings),
+                    .path = {}};
   const ImportedTrace& trace = imported.run.traces.front();
   const TraceWindow window = find_window(trace, options.within, options.instance);
   imported.path = operator_path(trace, imported.run.orders.front(), window.from, window.to);
@@ -112,7 +114,8 @@ int run(const ExplainOptions& options, const Terminal& terminal) {
   terminal.out << explanation_text(explanation);
   if (imported) {
     constexpr std::size_t shown = 8;
-    terminal.out << kernel_totals_text(kernel_totals(explanation.run), shown)
+    terminal.out << kernel_totals_text(
+                        kernel_totals(explanation.run), shown, explanation.run.loss.mark())
                  << operator_path_text(imported->path);
   }
   if (!options.out.empty()) {

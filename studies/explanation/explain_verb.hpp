@@ -15,7 +15,8 @@ struct ExplainOptions {
   std::string within{};  ///< of an imported trace: the annotation that the operator path is of
   std::uint32_t instance = 0;
   bool what_if = false;
-  std::string against{};  ///< another run of the same workload; empty: none
+  bool assume_like_siblings = false;  ///< graph launches of a profile that lack nodes
+  std::string against{};              ///< another run of the same workload; empty: none
   bool overwrite = false;
   bool json = false;
 };

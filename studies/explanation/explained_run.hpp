@@ -8,6 +8,7 @@
 #include "sim/plan/plan.hpp"
 #include "sim/plan/policy.hpp"
 #include "sim/trace/trace.hpp"
+#include "studies/explanation/data_loss.hpp"
 #include "studies/scenario/simulation.hpp"
 #include "studies/spec/spec.hpp"
 
@@ -40,6 +41,7 @@ struct ExplainedRun {
   /// Why it cannot be simulated again; empty: it can.
   std::string no_replay;
   std::vector<std::string> notes;  ///< what is not known, for the reader
+  DataLoss loss{};                 ///< of a profile
   std::optional<Spec> spec{};      ///< of a simulated run: what it was made of
 
   [[nodiscard]] Problem problem() const { return {graph, platform, costs}; }

@@ -129,12 +129,20 @@ Fields<RegionShare> region_fields() {
           times_ps<DeviceBound, R>(&R::devices)};
 }
 
-Fields<BoundBin> bin_fields() {
+/// A slice of the makespan, and the run.
+Fields<PartOf<Explanation, BoundBin>> bin_fields() {
   using B = BoundBin;
-  return {{"begin_ps", [](const B& b) { return b.begin.time_since_epoch().count(); }},
-          {"end_ps", [](const B& b) { return b.end.time_since_epoch().count(); }},
-          times_ps<DeviceBound, B>(&B::devices),
-          {"path", itself, times_ps<PathBound, B>(&B::path)}};
+  using S = PartOf<Explanation, BoundBin>;
+  const auto reliable = [](const S& s) {
+    return s.whole.run.loss.reliable(s.part.begin, s.part.end);
+  };
+  return {
+      {"begin_ps", [](const S& s) { return s.part.begin.time_since_epoch().count(); }},
+      {"end_ps", [](const S& s) { return s.part.end.time_since_epoch().count(); }},
+      {"reliable", reliable, {.doc = "false: nodes of device graphs are missing in the profile"}},
+      inlined<S>([](const S& s) -> const B& { return s.part; },
+                 {times_ps<DeviceBound, B>(&B::devices),
+                  {"path", itself, times_ps<PathBound, B>(&B::path)}})};
 }
 
 /// A change, and the replay that it changes.
@@ -198,6 +206,8 @@ Fields<Explanation> explanation_fields() {
   return {
       {"title", [](const E& e) { return e.run.title; }},
       {"origin", [](const E& e) { return e.run.origin; }},
+      inlined<E>([](const E& e) -> const DataLoss& { return e.run.loss; }, data_loss_fields()),
+      {"cost_evidence", [](const E& e) { return e.metrics.cost_evidence; }},
       {"notes", [](const E& e) { return e.run.notes; }},
       inlined<E>(&E::attribution, {{"devices", &A::devices}, both<A>("makespan", &A::makespan)}),
       {"decision", [](const E& e) { return who_decides(e.metrics.critical_path); }},
@@ -207,8 +217,8 @@ Fields<Explanation> explanation_fields() {
 , path_fields()
 }  // namespace
 , {"streams", streams_of, stream_fields()},
-    inlined<E>(&E::attribution,
-               {{"regions", &A::regions, region_fields()}, {"bins", &A::bins, bin_fields()}}),
+    inlined<E>(&E::attribution, {{"regions", &A::regions, region_fields()}}),
+    {"bins", [](const E& e) { return parts_of(e, e.attribution.bins); }, bin_fields()},
     {"what_if", &E::what_if, what_if_fields()}, {
   "against", difference_of, run_difference_fields()
 }

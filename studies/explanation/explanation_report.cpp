@@ -27,13 +27,17 @@ class ExplanationReport {
 
   /// `whole`: with picture and regions, for a page.
   [[nodiscard]] ReportDocument write(bool whole) {
+    for (const std::string& said : {all_.run.loss.lost, all_.run.loss.assumed}) {
+      if (!said.empty()) page_.paragraph(said + ".", Tone::warning);
+    }
     page_.paragraph(fmt::format("{}, explained by schedlab {}: makespan {}, {}.",
                                 all_.run.origin,
                                 program_version(),
                                 readable(where_.makespan),
                                 counted(all_.run.trace.tasks.size(), "task")),
                     Tone::lead);
-    page_.paragraph(who_decides(all_.metrics.critical_path) + ".", Tone::lead);
+    page_.paragraph(who_decides(all_.metrics.critical_path) + all_.run.loss.mark() + ".",
+                    Tone::lead);
     for (const std::string& note : all_.run.notes) page_.paragraph(note, Tone::warning);
     if (whole) add_picture();
     add_shares();
@@ -65,13 +69,13 @@ class ExplanationReport {
   }
 
   template <class Word, class Times>
-  void add_share_table(const char* title, const Times& times, Duration whole) {
+  void add_share_table(const std::string& title, const Times& times, Duration whole) {
     PrintedTable table = empty_table({"what", "share", "time"});
     for (std::size_t i = 0; i < times.size(); ++i) {
       add_share(table, std::string{to_string(static_cast<Word>(i))}, times[i], whole);
     }
     if (table.rows.empty()) return;
-    page_.heading(title);
+    page_.heading(title + all_.run.loss.mark());
     page_.table(std::move(table));
   }
 
@@ -84,7 +88,7 @@ class ExplanationReport {
     Duration idle{0};
     for (const Duration part : where_.idle_by_cause) idle += part;
     add_share_table<WaitCause>("Idle time of streams, by cause", where_.idle_by_cause, idle);
-    page_.heading("Critical path");
+    page_.heading("Critical path" + all_.run.loss.mark());
     const TraceCriticalPath& path = all_.metrics.critical_path;
     PrintedTable table = empty_table({"part", "share", "time"});
     add_share(
@@ -140,7 +144,7 @@ class ExplanationReport {
 
   void add_regions() {
     if (where_.regions.empty()) return;
-    page_.heading("By region");
+    page_.heading("By region" + all_.run.loss.mark());
     std::vector<std::string> names{"region", "tasks"};
     for (std::size_t i = 0; i < device_bound_count; ++i) {
       names.emplace_back(to_string(static_cast<DeviceBound>(i)));

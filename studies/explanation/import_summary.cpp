@@ -2,6 +2,7 @@
 #include "studies/explanation/import_summary.hpp"
 
 #include "sim/base/schema_parts.hpp"
+#include "studies/explanation/data_loss.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -66,6 +67,10 @@ std::string rank_text(const ImportedTrace& trace) {
     const bool used = !trace.device_rows.empty() && trace.device_rows[0].device == device.id;
     if (used && !device.name.empty()) text += fmt::format(" on {}", device.name);
   }
+  const DataLoss loss = data_loss(trace);
+  for (const std::string& said : {loss.lost, loss.assumed}) {
+    if (!said.empty()) text += "\n  " + said;
+  }
   text += fmt::format(
       "\n  {} kernels, {} copies, {} memsets on {} streams; {} launches, {} of them of graphs\n"
       "  {} operators and annotations, {} other calls on {} threads; {} recorded "
@@ -87,6 +92,8 @@ std::string rank_text(const ImportedTrace& trace) {
 
 Json rank_json(const ImportedTrace& trace) {
   const ImportedCounts counts = count(trace);
+  Json losses = Json::array();
+  for (const LossOf& loss : graph_losses(trace)) losses.push_back(graph_loss_fields().json(loss));
   return {{"file", trace.file},
           {"rank", trace.rank},
           {"world_size", trace.world_size},
@@ -102,6 +109,7 @@ Json rank_json(const ImportedTrace& trace) {
           {"synchronizations", trace.synchronizations.size()},
           {"span_us", to_us(counts.span)},
           {"resolution_us", to_us(trace.resolution)},
+          {"graph_losses", std::move(losses)},
           {"problems", problems_json(trace.problems)}};
 }
 
@@ -176,6 +184,7 @@ Json rank_schema() {
   rank["file"] = text_schema();
   for (const char* name : {"rank", "world_size"})
     rank[name] = {{"type", "integer"}, {"minimum", -1}};
+  rank["graph_losses"] = {{"type", "array"}, {"items", graph_loss_fields().schema()}};
   rank["problems"] = problems_schema();
   return schema::whole_object(rank);
 }
@@ -264,7 +273,8 @@ Table activity_table(const ImportedInput& input) {
                            "correlation",
                            "graph",
                            "graph_node",
-                           "bytes"}) {
+                           "bytes",
+                           "assumed"}) {
     table.columns.push_back({.name = name, .role = ColumnRole::note});
   }
   const auto number = [](std::uint64_t value) { return Cell{static_cast<std::int64_t>(value)}; };
@@ -280,7 +290,8 @@ Table activity_table(const ImportedInput& input) {
                             number(row.correlation),
                             number(row.graph),
                             number(row.graph_node),
-                            row.bytes < Bytes{0} ? Cell{} : Cell{row.bytes.count()}});
+                            row.bytes < Bytes{0} ? Cell{} : Cell{row.bytes.count()},
+                            Cell{std::int64_t{row.assumed ? 1 : 0}}});
     }
   }
   return table;

@@ -9,6 +9,7 @@
 #include "studies/explanation/import_summary.hpp"
 #include "studies/explanation/imported_input.hpp"
 #include "workloads/formats/graph_json.hpp"
+#include "workloads/traces/graph_losses.hpp"
 #include "workloads/traces/reconstruct.hpp"
 #include "workloads/traces/replay.hpp"
 
@@ -74,6 +75,9 @@ std::vector<std::string> write_files(const fs::path& folder, const ImportedInput
 
 int run(const ImportOptions& options, const Terminal& terminal) {
   ImportedInput input = load_imported_input(options.inputs);
+  if (options.assume_like_siblings) {
+    for (ImportedTrace& trace : input.ranks) fill_graph_launches(trace);
+  }
   if (!options.execution_trace.empty()) join_with(options.execution_trace, input);
   std::vector<std::string> files;
   if (!options.out.empty()) {

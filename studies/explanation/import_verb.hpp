@@ -10,8 +10,9 @@ namespace schedlab {
 
 struct ImportOptions {
   std::vector<std::string> inputs{};
-  std::string out{};              ///< empty: only the terminal
-  std::string execution_trace{};  ///< of the run that the one profile is of
+  std::string out{};                  ///< empty: only the terminal
+  std::string execution_trace{};      ///< of the run that the one profile is of
+  bool assume_like_siblings = false;  ///< graph launches of profiles that lack nodes
   bool overwrite = false;
   bool json = false;
 };

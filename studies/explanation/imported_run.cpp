@@ -3,6 +3,7 @@
 
 #include "sim/base/error.hpp"
 #include "studies/explanation/input_content.hpp"
+#include "workloads/traces/graph_losses.hpp"
 #include "workloads/traces/kineto.hpp"
 #include "workloads/traces/replay_changes.hpp"
 
@@ -40,7 +41,7 @@ std::vector<std::string> notes_of(const ImportedTrace& trace, const Reconstructe
                     order.overlaps));
   }
   for (const auto& [name, problem] : trace.problems.entries()) {
-    if (problem.severity < Severity::notice) continue;
+    if (problem.severity < Severity::notice || name == "graph_launch_under_recorded") continue;
     notes.push_back(fmt::format("{}: {} (first: {})", name, problem.count, problem.example));
   }
   return notes;
@@ -90,7 +91,8 @@ std::vector<ReplayRank> ImportedRun::ranks() const {
   return result;
 }
 
-ImportedRun load_imported_run(const std::vector<std::filesystem::path>& paths) {
+ImportedRun load_imported_run(const std::vector<std::filesystem::path>& paths,
+                              bool assume_like_siblings) {
   ImportedRun run;
   for (const std::filesystem::path& path : paths) expect_profile(path.string());
   if (paths.size() == 1) {
@@ -98,7 +100,10 @@ ImportedRun load_imported_run(const std::vector<std::filesystem::path>& paths) {
   } else {
     run.traces = read_kineto_ranks(paths);
   }
-  for (const ImportedTrace& trace : run.traces) run.orders.push_back(reconstruct(trace));
+  for (ImportedTrace& trace : run.traces) {
+    if (assume_like_siblings) fill_graph_launches(trace);
+    run.orders.push_back(reconstruct(trace));
+  }
   return run;
 }
 
@@ -120,6 +125,10 @@ ExplainedRun explained_run(const ImportedRun& run) {
   result.front_end_known = false;
   result.sleeps_are_work = true;
   result.notes = notes_of(run.traces.front(), run.orders.front());
+  result.loss = data_loss(run.traces.front());
+  if (!result.loss.unreliable.empty()) {
+    result.no_replay = "changes depend on what the profile does not have; " + result.loss.lost;
+  }
   return result;
 }
 

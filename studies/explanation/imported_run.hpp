@@ -18,8 +18,10 @@ struct ImportedRun {
 
   [[nodiscard]] std::vector<ReplayRank> ranks() const;
 };
+/// `assume_like_siblings`: with what graph launches lack filled in (fill_graph_launches).
 /// Throws InputError.
-[[nodiscard]] ImportedRun load_imported_run(const std::vector<std::filesystem::path>& paths);
+[[nodiscard]] ImportedRun load_imported_run(const std::vector<std::filesystem::path>& paths,
+                                            bool assume_like_siblings = false);
 
 /// One rank's trace to be explained: the times are the profile's, the plan is the host's program
 /// with its work as sleeps, and the machine is what the trace shows.

@@ -8,6 +8,7 @@
 #include "sim/plan/plan_check.hpp"
 #include "sim/plan/stream_merge.hpp"
 #include "studies/explanation/imported_run.hpp"
+#include "workloads/traces/kernel_overlap.hpp"
 
 #include <fmt/format.h>
 
@@ -65,7 +66,7 @@ Words words_of(const std::string& change) {
     if (equals != std::string::npos) words.value = change.substr(equals + 1);
     return words;
   }
-  const bool valued = words.word == "scale" || words.word == "straggler";
+  const bool valued = words.word == "scale" || words.word == "straggler" || words.word == "stream";
   const bool split = valued && equals != std::string::npos && equals > colon;
   words.object = change.substr(colon + 1, split ? equals - colon - 1 : std::string::npos);
   if (split) words.value = change.substr(equals + 1);
@@ -78,15 +79,17 @@ struct Phase {
   int order;
   bool repeats;
 };
-constexpr std::array<Phase, 9> phases{{{"scale", 0, true},
-                                       {"machine", 0, false},
-                                       {"straggler", 0, true},
-                                       {"host", 0, false},
-                                       {"graph_launch", 1, false},
-                                       {"remove", 2, true},
-                                       {"fuse", 3, true},
-                                       {"streams", 4, false},
-                                       {"policy", 5, false}}};
+constexpr std::array<Phase, 11> phases{{{"alone", 0, false},
+                                        {"scale", 0, true},
+                                        {"machine", 0, false},
+                                        {"straggler", 0, true},
+                                        {"host", 0, false},
+                                        {"graph_launch", 1, false},
+                                        {"remove", 2, true},
+                                        {"fuse", 3, true},
+                                        {"stream", 4, true},
+                                        {"streams", 4, false},
+                                        {"policy", 5, false}}};
 
 const Phase* phase_of(std::string_view word) {
   const auto found = std::find_if(
@@ -168,7 +171,7 @@ class ChangeMaker {
         refuse(change_, fmt::format("{} once", word));
       }
     }
-    if (has("policy") && has("streams")) {
+    if (has("policy") && (has("streams") || has("stream"))) {
       refuse(change_, "streams=N or policy=NAME, as a policy chooses its streams");
     }
     if (dependencies_ != nullptr && has("policy") && (has("remove") || has("fuse"))) {
@@ -186,7 +189,9 @@ class ChangeMaker {
     if (word == "host") return scale_hosts(model_, factor_of(part_, words_.value));
     if (word == "graph_launch") return launch_region();
     if (word == "straggler") return straggle();
+    if (word == "stream") return join();
     if (word == "streams") return merge();
+    if (word == "alone") return run_alone();
     if (word == "policy") return schedule();
     if (word == "machine") return move_to_machine();
     refuse(part_, "one of the changes");
@@ -229,6 +234,55 @@ class ChangeMaker {
             .costs = model_.costs,
             .plan = merge_streams(model_.plan, count),
             .touched = streams_in_use(model_.plan)};
+  }
+
+  /// The stream of the plan that the profile numbers so.
+  [[nodiscard]] StreamId stream_named(std::string_view number) const {
+    std::string known;
+    for (const StreamId stream : model_.plan.streams.ids()) {
+      const std::string name = model_.plan.stream_name(stream);
+      if (name == fmt::format("stream {}", number)) return stream;
+      known += (known.empty() ? "" : ", ") + name;
+    }
+    refuse(part_, "two streams of the profile: " + known);
+  }
+
+  [[nodiscard]] ChangedReplay join() const {
+    if (model_.plan.hosts.size() > 1 || !model_.plan.graphs.empty()) {
+      refuse(part_, "a profile of one rank without launches of graphs, to join the streams of");
+    }
+    const StreamId from = stream_named(words_.object);
+    const StreamId into = stream_named(words_.value);
+    if (from == into) refuse(part_, "two streams of the profile");
+    return {.graph = model_.graph,
+            .platform = model_.platform,
+            .costs = model_.costs,
+            .plan = join_streams(model_.plan, from, into),
+            .touched = 1};
+  }
+
+  /// Kernels that ran beside others take what the same kernel took alone.
+  [[nodiscard]] ChangedReplay run_alone() {
+    if (model_.plan.hosts.size() > 1) refuse(part_, "a profile of one rank");
+    const std::vector<Duration> alone = durations_alone(trace_);
+    const std::vector<double> beside = shares_beside(trace_);
+    std::size_t ran_beside = 0;
+    std::size_t known = 0;
+    ChangedReplay changed = with_durations(model_, [&](TaskId task) {
+      const ReplayModel::Origin& origin = model_.origins[task];
+      if (origin.pause != 0) return model_.costs.duration(task);
+      const DeviceRow& row = trace_.device_rows[origin.row];
+      const bool other = alone[origin.row] != row.ended - row.started;
+      ran_beside += beside[origin.row] > 0.05 ? 1U : 0U;
+      known += other ? 1U : 0U;
+      return other ? alone[origin.row] : model_.costs.duration(task);
+    });
+    note(
+        fmt::format("of {} kernels beside other streams {} have another time alone; the rest as "
+                    "recorded",
+                    ran_beside,
+                    known));
+    return changed;
   }
 
   /// What a policy makes of the graph, against the recorded streams with the same host.
@@ -339,6 +393,8 @@ const std::vector<ChangeForm>& change_forms() {
       {"graph_launch:NAME",
        "what the first annotation or operator NAME launches is launched at once"},
       {"streams=N", "the same calls on N streams"},
+      {"stream:FROM=INTO", "what stream FROM of the profile does goes into stream INTO"},
+      {"alone", "kernels beside other streams take what the same kernel and grid took alone"},
       {"policy=NAME", "a policy of schedlab list, against the recorded streams"},
       {"machine=FROM,TO", "kernels as on machine TO, of a profile from machine FROM"},
       {"straggler:RANK=FACTOR", "one rank takes FACTOR of its time"}};

@@ -2,11 +2,14 @@
 #include "studies/explanation/replay_report.hpp"
 
 #include "sim/sweep/field_table.hpp"
+#include "workloads/traces/kernel_overlap.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -50,6 +53,8 @@ Fields<ReplayedRank> rank_fields() {
           {"streams", [](const R& r) { return r.order.streams.size(); }},
           {"items", [](const R& r) { return r.order.items.size(); }},
           {"dependencies", [](const R& r) { return r.order.dependencies.size(); }},
+          inlined<R>([](const R& r) { return data_loss(r.trace); }, data_loss_fields()),
+          {"graph_losses", [](const R& r) { return graph_losses(r.trace); }, graph_loss_fields()},
           {"overlaps", [](const R& r) { return r.order.overlaps; }},
           {"stream_waits", [](const R& r) { return r.order.waits; }, wait_fields()},
           {"host_waits", [](const R& r) { return r.order.host_waits; }, wait_fields()},
@@ -102,6 +107,7 @@ Fields<ReplayReport> report_fields() {
   static constexpr std::array<std::string_view, 4> modes{
       "copied_launches", "copied_host_work", "generated_host", "calibrated"};
   return {{"mode", [](const R& r) { return to_string(r.mode); }, {.words = modes}},
+          {"cost_evidence", [](const R& r) { return r.evidence(); }},
           {"from_us", [](const R& r) { return r.model.from; }},
           {"iterations", [](const R& r) { return r.model.split.iterations; }},
           inlined<R>(&R::errors, error_fields()),
@@ -119,7 +125,16 @@ Fields<ReplayReport> report_fields() {
 
 std::string replay_text(const ReplayReport& report) {
   const ReplayErrors& errors = report.errors;
-  std::string text =
+  std::string text;
+  std::string mark;
+  for (const ImportedTrace& trace : report.run.traces) {
+    const DataLoss loss = data_loss(trace);
+    for (const std::string& said : {loss.lost, loss.assumed}) {
+      if (!said.empty()) text += fmt::format("{}: {}\n", trace.file, said);
+    }
+    mark = mark.empty() ? loss.mark() : mark;
+  }
+  text +=
       fmt::format("{} ({})\n",
                   report.run.traces.size() == 1 ? report.run.traces.front().file
                                                 : fmt::format("{} ranks", report.run.traces.size()),
@@ -132,10 +147,11 @@ std::string replay_text(const ReplayReport& report) {
       text += "  note: nothing repeats in this trace, so the prediction is an extrapolation\n";
     }
   }
-  text += fmt::format("  span {:.3f} us, replayed {:.3f} us ({:+.2f} %)\n",
+  text += fmt::format("  span {:.3f} us, replayed {:.3f} us ({:+.2f} %){}\n",
                       exact_us(errors.measured_span),
                       exact_us(errors.replayed_span),
-                      100 * errors.span_error());
+                      100 * errors.span_error(),
+                      mark);
   text += fmt::format(
       "  {} starts predicted, {} given; errors: half below {:.3f} us, 90 % below {:.3f} us, all "
       "below {:.3f} us\n",
@@ -203,6 +219,7 @@ Table replay_items(const ReplayReport& report) {
                            "graph_node",
                            "name",
                            "given",
+                           "assumed",
                            "measured_start_us",
                            "replayed_start_us",
                            "start_error_us",
@@ -228,11 +245,38 @@ Table replay_items(const ReplayReport& report) {
                           known(row.graph_node),
                           Cell{report.model.graph.operation(measured.task).name},
                           Cell{std::int64_t{report.model.given[measured.task] ? 1 : 0}},
+                          Cell{std::int64_t{row.assumed ? 1 : 0}},
                           Cell{exact_us(measured.started)},
                           Cell{exact_us(span->started)},
                           Cell{exact_us(span->started - measured.started)},
                           Cell{exact_us(measured.duration())},
                           Cell{exact_us(span->duration())}});
+  }
+  return table;
+}
+
+Table replay_overlaps(const ReplayReport& report) {
+  using Row = PartOf<ImportedTrace, KernelOverlap>;
+  const auto shape = [](const std::array<std::uint32_t, 3>& of) {
+    return fmt::format("{}x{}x{}", of[0], of[1], of[2]);
+  };
+  const auto median = [](const std::vector<Duration>& of) { return KernelOverlap::median(of); };
+  static const Fields<Row> fields{
+      {"rank", [](const Row& r) { return r.whole.rank; }},
+      {"operation", [](const Row& r) { return std::string{r.whole.texts[r.part.name]}; }},
+      {"grid", [shape](const Row& r) { return shape(r.part.grid); }},
+      {"block", [shape](const Row& r) { return shape(r.part.block); }},
+      {"alone", [](const Row& r) { return r.part.alone.size(); }},
+      {"alone_us", [median](const Row& r) { return median(r.part.alone); }},
+      {"beside", [](const Row& r) { return r.part.beside.size(); }},
+      {"beside_us", [median](const Row& r) { return median(r.part.beside); }},
+      {"alone_known", [](const Row& r) { return r.part.known_alone() > Duration{0} ? 1 : 0; }}};
+  Table table;
+  for (const ImportedTrace& trace : report.run.traces) {
+    const std::vector<KernelOverlap> overlaps = kernel_overlaps(trace);
+    Table rows = table_of(fields, parts_of(trace, overlaps));
+    table.columns = rows.columns;
+    std::move(rows.rows.begin(), rows.rows.end(), std::back_inserter(table.rows));
   }
   return table;
 }

@@ -91,11 +91,54 @@ void expect_near(const ReplayOptions& options, const ReplayErrors& errors) {
       100 * most));
 }
 
+/// Does nothing that the change touches depend on what the profile lacks? Kernels that are all
+/// there, apart from the stretches that are not, or a stretch that is launched at once.
+bool is_apart(const std::string& part, const ImportedTrace& trace, const DataLoss& loss) {
+  const std::size_t colon = part.find(':');
+  if (colon == std::string::npos) return false;
+  const std::string word = part.substr(0, colon);
+  const bool scale = word == "scale";
+  const std::string object =
+      part.substr(colon + 1, scale ? part.rfind('=') - colon - 1 : std::string::npos);
+  if (word == "graph_launch") {
+    const TraceWindow window = find_window(trace, object, 0, "--what-if");
+    return loss.reliable(window.from, window.to);
+  }
+  if (!scale && word != "remove" && word != "fuse") return false;
+  return loss.has_all_of(object) &&
+         std::none_of(
+             trace.device_rows.begin(), trace.device_rows.end(), [&](const DeviceRow& row) {
+               return trace.texts[row.name].find(object) != std::string_view::npos &&
+                      !loss.reliable(row.started, row.ended);
+             });
+}
+
+/// Refuses changes that depend on what the profile lacks.
+void expect_recorded(const ReplayOptions& options, const ImportedRun& run) {
+  if (options.despite_error) return;
+  for (const ImportedTrace& trace : run.traces) {
+    const DataLoss loss = data_loss(trace);
+    if (loss.unreliable.empty()) continue;
+    for (const std::string& change : options.what_if) {
+      for (const std::string& part : change_parts(change)) {
+        if (is_apart(part, trace, loss)) continue;
+        throw InfeasibleError(fmt::format(
+            "--what-if {}: depends on what {} does not have; {}; changes are made of whole "
+            "launches, and of others with --despite-error",
+            part,
+            trace.file,
+            loss.lost));
+      }
+    }
+  }
+}
+
 std::vector<ChangedRun> simulate_changes(const ReplayOptions& options,
                                          const ImportedRun& run,
                                          const StopFlag* stop) {
   std::vector<ChangedRun> result;
   if (options.what_if.empty()) return result;
+  expect_recorded(options, run);
   const auto ranks = run.ranks();
   const ReplayBase base(make_replay(ranks, ReplayMode::copied_host_work), stop);
   expect_near(options, base.errors);
@@ -117,9 +160,13 @@ std::vector<std::string> write_files(const fs::path& folder,
   };
   const Problem problem = report.model.problem();
   const std::string title = title_of(options);
-  const TraceDocument replayed = make_document(problem, report.model.plan, report.trace, title);
+  const TraceDocument replayed =
+      make_document(problem, report.model.plan, report.trace, title, "replayed");
   write("replay.json", replay_json(report));
   write("items.csv", table_csv(replay_items(report)));
+  if (Table overlaps = replay_overlaps(report); !overlaps.rows.empty()) {
+    write("overlap.csv", table_csv(overlaps));
+  }
   if (!report.what_if.empty()) write("what_if.csv", table_csv(replay_changes(report)));
   write("trace.json", chrome_json(replayed));
   write("imported_trace.json",
@@ -132,7 +179,8 @@ std::vector<std::string> write_files(const fs::path& folder,
           chrome_json(make_document(change.replay.problem(),
                                     change.replay.plan,
                                     change.trace,
-                                    fmt::format("{}: {}", title, change.change))));
+                                    fmt::format("{}: {}", title, change.change),
+                                    "replayed")));
   }
   return files.files;
 }
@@ -142,7 +190,8 @@ std::vector<std::string> write_files(const fs::path& folder,
 int run(const ReplayOptions& options, const Terminal& terminal) {
   const ReplayMode mode = strength_of(options.mode);
   expect_policy(options);
-  const ImportedRun imported = load_imported_run({options.traces.begin(), options.traces.end()});
+  const ImportedRun imported = load_imported_run({options.traces.begin(), options.traces.end()},
+                                                 options.assume_like_siblings);
   const auto ranks = imported.ranks();
   const ReplayModel model = make_replay(ranks, mode);
   SimulationOptions simulation;

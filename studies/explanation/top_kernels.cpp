@@ -98,6 +98,7 @@ std::vector<KernelTotal> kernel_totals(const ExplainedRun& run) {
     if (added) {
       total.operation = run.graph.operations()[operation].name;
       total.min_slack = slack[span.task];
+      total.reliable = run.loss.has_all_of(total.operation);
     }
     ++total.tasks;
     total.running += span.duration();
@@ -113,9 +114,12 @@ std::vector<KernelTotal> kernel_totals(const ExplainedRun& run) {
   return result;
 }
 
-std::string kernel_totals_text(const std::vector<KernelTotal>& totals, std::size_t most) {
+std::string kernel_totals_text(const std::vector<KernelTotal>& totals,
+                               std::size_t most,
+                               std::string_view mark) {
   constexpr std::size_t width = 60;  // of a name
-  std::string text = "longest kernels in all, and by how much one could have ended later\n";
+  std::string text =
+      fmt::format("longest kernels in all, and by how much one could have ended later{}\n", mark);
   for (std::size_t i = 0; i < std::min(most, totals.size()); ++i) {
     const KernelTotal& total = totals[i];
     text += fmt::format("  {:{}.{}} {:6} times {:12.3f} us, at least {:10.3f} us\n",
@@ -131,8 +135,12 @@ std::string kernel_totals_text(const std::vector<KernelTotal>& totals, std::size
 
 Table kernel_totals_table(const std::vector<KernelTotal>& totals) {
   Table table;
-  for (const char* name :
-       {"operation", "tasks", "running_us", "running_without_slack_us", "min_slack_us"}) {
+  for (const char* name : {"operation",
+                           "tasks",
+                           "running_us",
+                           "running_without_slack_us",
+                           "min_slack_us",
+                           "reliable"}) {
     table.columns.push_back({name});
   }
   for (const KernelTotal& total : totals) {
@@ -140,7 +148,8 @@ Table kernel_totals_table(const std::vector<KernelTotal>& totals) {
                           Cell{std::int64_t{total.tasks}},
                           Cell{to_us(total.running)},
                           Cell{to_us(total.no_slack)},
-                          Cell{to_us(total.min_slack)}});
+                          Cell{to_us(total.min_slack)},
+                          Cell{std::int64_t{total.reliable ? 1 : 0}}});
   }
   return table;
 }

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace schedlab {
@@ -17,6 +18,7 @@ struct KernelTotal {
   Duration running{0};    ///< sum of durations
   Duration no_slack{0};   ///< of those that could not have ended later
   Duration min_slack{0};  ///< by how much any of them could have ended later, at least
+  bool reliable = true;   ///< false: a profile lacks some of them
 };
 
 /// By how much each task could have ended later without anything else that the trace shows being
@@ -29,9 +31,10 @@ struct KernelTotal {
 /// The longest in all first.
 [[nodiscard]] std::vector<KernelTotal> kernel_totals(const ExplainedRun& run);
 
-/// The first `most` of them, for a terminal.
+/// The first `most` of them, for a terminal; `mark` goes behind the heading.
 [[nodiscard]] std::string kernel_totals_text(const std::vector<KernelTotal>& totals,
-                                             std::size_t most);
+                                             std::size_t most,
+                                             std::string_view mark);
 /// kernels.csv
 [[nodiscard]] Table kernel_totals_table(const std::vector<KernelTotal>& totals);
 

@@ -8,6 +8,7 @@
 #include "studies/scenario/decision.hpp"
 #include "studies/scenario/host_range.hpp"
 #include "studies/scenario/problem_costs.hpp"
+#include "studies/scenario/required_evidence.hpp"
 #include "studies/scenario/run_files.hpp"
 #include "studies/scenario/simulation.hpp"
 #include "studies/spec/auto_split.hpp"
@@ -169,7 +170,12 @@ int run(const SimulateOptions& options, const Terminal& terminal) {
     if (host) terminal.out << "  " << to_text(*host) << '\n';
     terminal.out << split_text(split);
   }
-  return run.findings.empty() || options.allow_findings ? exit_done : exit_failed;
+  const std::string lacking = lacking_evidence(options.require, run.problem());
+  if (!lacking.empty()) {
+    terminal.err << fmt::format("error: --require {}: {}\n", options.require, lacking);
+  }
+  const bool good = run.findings.empty() || options.allow_findings;
+  return good && lacking.empty() ? exit_done : exit_failed;
 }
 
 }  // namespace schedlab

@@ -7,6 +7,7 @@
 #include "studies/base/output_folder.hpp"
 #include "studies/base/rank_process.hpp"
 #include "studies/scenario/components.hpp"
+#include "studies/scenario/required_evidence.hpp"
 #include "studies/search/scenario_search.hpp"
 #include "studies/search/search_files.hpp"
 #include "studies/spec/spec.hpp"
@@ -84,7 +85,11 @@ int finish(const SearchVerbOptions& options,
                                 100 * (found.gap() - 1),
                                 *options.max_gap);
   }
-  return near && findings.empty() ? exit_done : exit_failed;
+  const std::string lacking = lacking_evidence(options.require, found.scenario.problem->problem());
+  if (!lacking.empty()) {
+    terminal.err << fmt::format("error: --require {}: {}\n", options.require, lacking);
+  }
+  return near && lacking.empty() && findings.empty() ? exit_done : exit_failed;
 }
 
 /// The same on all ranks of an MPI launcher; files and words are rank 0's.

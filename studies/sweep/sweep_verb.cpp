@@ -9,6 +9,7 @@
 #include "studies/base/progress.hpp"
 #include "studies/base/rank_process.hpp"
 #include "studies/base/stop_after.hpp"
+#include "studies/scenario/required_evidence.hpp"
 #include "studies/spec/spec.hpp"
 #include "studies/sweep/adaptive_sweep.hpp"
 #include "studies/sweep/merge_shards.hpp"
@@ -23,7 +24,9 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <csignal>
+#include <map>
 #include <optional>
 #include <ostream>
 #include <set>
@@ -158,6 +161,60 @@ int code_when_stopped(const Terminal& terminal) {
   return signal == SIGINT || signal == SIGHUP ? exit_failed : exit_unfinished;
 }
 
+/// Scenarios by what their kernel times rest on, the first of each; those without a result do not
+/// count.
+struct EvidenceCount {
+  std::uint64_t scenarios = 0;
+  std::uint64_t first = 0;
+};
+std::map<CostEvidence, EvidenceCount> count_evidence(const ResultsStore& store) {
+  std::map<CostEvidence, EvidenceCount> counts;
+  const auto& columns = store.columns();
+  const auto found = std::ranges::find_if(
+      columns, [](const auto& column) { return column.name == "cost_evidence"; });
+  if (found == columns.end()) return counts;
+  const auto place = static_cast<std::size_t>(found - columns.begin());
+  store.for_each([&](std::uint64_t scenario, const std::vector<Cell>& cells) {
+    const auto* const word = std::get_if<std::string>(&cells[place]);
+    const auto evidence = word == nullptr ? std::nullopt : enum_from<CostEvidence>(*word);
+    if (!evidence) return;
+    EvidenceCount& count = counts[*evidence];
+    if (count.scenarios++ == 0) count.first = scenario;
+  });
+  return counts;
+}
+
+/// Does every scenario have the evidence that is required? Says which has not.
+bool has_evidence(const std::string& required,
+                  LoadedSweep& sweep,
+                  const ResultsStore& store,
+                  const Terminal& terminal) {
+  const auto counts = count_evidence(store);
+  if (counts.size() > 1) {
+    std::vector<std::string> words;
+    for (const auto& [evidence, count] : counts) {
+      words.push_back(
+          fmt::format("{} of {}", to_string(evidence), counted(count.scenarios, "scenario")));
+    }
+    terminal.err << fmt::format("note: kernel times rest on {}; see column cost_evidence\n",
+                                fmt::join(words, " and "));
+  }
+  for (const auto& [evidence, count] : counts) {
+    const Scenario scenario = sweep.space.scenario(count.first);
+    const std::string lacking = lacking_evidence(required, scenario.problem->problem());
+    if (lacking.empty()) continue;
+    const std::string axes = sweep.grid.describe(count.first);
+    terminal.err << fmt::format("error: --require {}: {}; first: scenario {}{}: {}\n",
+                                required,
+                                counted(count.scenarios, "scenario"),
+                                count.first,
+                                axes.empty() ? "" : " (" + axes + ")",
+                                lacking);
+    return false;
+  }
+  return true;
+}
+
 /// Writes and draws what has been run, and says so.
 int finish(const SweepOptions& options,
            LoadedSweep& sweep,
@@ -213,8 +270,10 @@ int finish(const SweepOptions& options,
                            : std::string{"error: no case has a bound\n"});
     }
   }
+  const bool evident = has_evidence(options.require, sweep, store, terminal);
   if (counts.interrupted) return code_when_stopped(terminal);
-  const bool good = near && outcome.digest.failed == 0 && outcome.digest.with_findings == 0;
+  const bool good =
+      near && evident && outcome.digest.failed == 0 && outcome.digest.with_findings == 0;
   return good ? exit_done : exit_failed;
 }
 
@@ -343,6 +402,7 @@ int run(const MergeOptions& options, const Terminal& terminal) {
                               .timelines = options.timelines,
                               .no_sensitivity = options.no_sensitivity,
                               .max_gap = options.max_gap,
+                              .require = options.require,
                               .json = options.json};
   LoadedSweep sweep(as_sweep, &terminal.err);
   refuse_parts(sweep, "merge");

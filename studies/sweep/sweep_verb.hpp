@@ -20,6 +20,7 @@ struct SweepOptions {
   std::string timelines = "best";
   bool no_sensitivity = false;         ///< the report says nothing of the machine's numbers
   std::optional<double> max_gap{};     ///< of the fastest policy of each case, in percent
+  std::string require{};               ///< evidence that kernel times must have; empty: any
   std::string shard{};                 ///< as shard_of() takes it; empty: all scenarios
   std::optional<double> time_limit{};  ///< in seconds
   bool print = false;                  ///< with `submit`, which prints anyway
@@ -37,12 +38,14 @@ struct MergeOptions {
   std::string timelines = "best";
   bool no_sensitivity = false;
   std::optional<double> max_gap{};
+  std::string require{};
   bool json = false;
 };
 
 /// A grid of scenarios -> a folder with results, plots and a report. Returns exit_failed when it
 /// was interrupted, some scenario has no result or a faulty plan, or the fastest policy of some
-/// case is further than max_gap from its certified bound; the files are written in any case.
+/// case is further than max_gap from its certified bound or some scenario has less evidence than is
+/// required; the files are written in any case.
 /// exit_unfinished when the time limit, SIGTERM or SIGUSR1 ended it. Of a shard only the rows are
 /// written, into out/shard_NUMBER_of_COUNT.
 [[nodiscard]] int run(const SweepOptions& options, const Terminal& terminal);

@@ -243,7 +243,8 @@ RunFiles write_training_files(const std::filesystem::path& folder, const Trainin
   table.set_task_durations(measured_durations(resolved.graph, results.run.trace));
   const Problem measured{resolved.graph, resolved.platform, table};
   const std::string title = title_of(results);
-  const Metrics metrics = compute_metrics(measured, resolved.plan, results.run.trace);
+  Metrics metrics = compute_metrics(measured, resolved.plan, results.run.trace);
+  metrics.cost_evidence = CostEvidence::measured;
   const TraceDocument document =
       make_document(measured, resolved.plan, results.run.trace, title, "measured mpi");
   const TraceDocument predicted = make_document(

@@ -14,6 +14,7 @@
 #include "studies/base/output_folder.hpp"
 #include "studies/base/progress.hpp"
 #include "studies/execution/scenario_executor.hpp"
+#include "studies/scenario/required_evidence.hpp"
 #include "studies/scenario/run_files.hpp"
 #include "studies/scenario/scenario_runner.hpp"
 #include "studies/sweep/trace_input.hpp"
@@ -114,6 +115,7 @@ class ValidateRun {
       if (options_.turns > 0) take_turns(validation, report.library);
     }
     report.broken = broken_bounds(validation, bounds);
+    add_lacking_evidence(report.broken);
     report.shown = shown_outcome(validation);
     report.sensitivity = sensitivity_of_closest(validation);
     for (std::string& warning : validation_warnings(report)) {
@@ -127,6 +129,18 @@ class ValidateRun {
   }
 
  private:
+  /// The first prediction that has less evidence than is required.
+  void add_lacking_evidence(std::vector<std::string>& broken) const {
+    for (const PredictedScenario& one : predicted_) {
+      if (one.run == nullptr) continue;
+      const std::string lacking = lacking_evidence(options_.require, one.run->problem());
+      if (lacking.empty()) continue;
+      broken.push_back(
+          fmt::format("--require {}: scenario {}: {}", options_.require, one.scenario, lacking));
+      return;
+    }
+  }
+
   void expect_size() const {
     if (grid_.size() <= max_scenarios) return;
     throw InputError({.file = spec_.file,

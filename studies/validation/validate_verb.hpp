@@ -39,6 +39,7 @@ struct ValidateOptions {
   std::string max_p90_error{};
   std::string min_order{};
   std::string min_coverage{};
+  std::string require{};  ///< evidence that every prediction must have; empty: any
   bool overwrite = false;
   bool json = false;
 };

@@ -47,7 +47,8 @@ struct ScenarioOutcome {
   std::string note;  ///< why there is no comparison; then only the fields above have meaning
   std::size_t runs = 0;
   double predicted_us = 0;
-  double measured_us = 0;  ///< median
+  CostEvidence predicted_evidence = CostEvidence::data_sheet;  ///< what the prediction rests on
+  double measured_us = 0;                                      ///< median
   Interval measured_95;    ///< of the median, us
   double min_us = 0;       ///< fastest run
   double spread = 0;       ///< interquartile range of the runs over their median

@@ -62,6 +62,7 @@ Fields<ScenarioOutcome> compared_fields() {
   using Memory = MemoryOutcome;
   return {
       {"predicted_us", &S::predicted_us, from_zero},
+      {"predicted_evidence", &S::predicted_evidence},
       inlined<S>(&S::predicted_90, ends("predicted_us_p5", "predicted_us_p95")),
       inlined<S>(&S::run_90, ends("predicted_us_run_p5", "predicted_us_run_p95", time_in_files)),
       {"measured_us", &S::measured_us, from_zero},

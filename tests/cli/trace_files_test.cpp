@@ -9,7 +9,7 @@
 #include "studies/explanation/explain_verb.hpp"
 #include "studies/explanation/replay_verb.hpp"
 #include "studies/scenario/simulate_verb.hpp"
-#include "studies/sweep/export_verb.hpp"
+#include "studies/explanation/export_verb.hpp"
 #include "studies/sweep/plot_verb.hpp"
 #include "tests/studies/explanation/imported_profile.hpp"
 #include "tests/studies/validation/validate_session.hpp"

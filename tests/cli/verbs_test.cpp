@@ -4,9 +4,9 @@
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 #include "studies/base/schema_check.hpp"
+#include "studies/explanation/export_verb.hpp"
 #include "studies/scenario/graph_verb.hpp"
 #include "studies/scenario/simulate_verb.hpp"
-#include "studies/sweep/export_verb.hpp"
 #include "studies/sweep/plot_verb.hpp"
 #include "studies/sweep/sweep_verb.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -54,6 +54,44 @@ TEST_CASE("simulate: a 4 x 5 grid along diagonals takes 8 node times, and the fi
     CHECK(fs::exists(fs::path{out} / name));
   }
   CHECK_FALSE(read_file(fs::path{out} / "timeline.svg").find("grid <4") != std::string::npos);
+}
+
+TEST_CASE("--require calibrated fails what data sheets tell, and says which kernels") {
+  const TemporaryFolder folder;
+  VerbSession session;
+  const auto simulated = [&](const std::string& machine, const std::string& require) {
+    const std::string spec = write_spec(
+        folder,
+        machine + ".json",
+        R"({"workload": {"kind": "lstm", "layers": 1, "steps": 2, "batch": 8, "hidden": 64,
+            "data_type": "bf16"}, "policy": "diagonal", "machine": ")" +
+            machine + "\"}");
+    const std::string out = (folder.path() / machine).string();
+    return session.call(
+        SimulateOptions{.spec = spec, .out = out, .overwrite = true, .require = require});
+  };
+  CHECK(simulated("h100", "calibrated") == exit_done);
+  CHECK(simulated("l40s", "data_sheet") == exit_done);
+  CHECK(simulated("l40s", "calibrated") == exit_failed);
+  CHECK(session.err.str().find("error: --require calibrated: kernel times on l40s are of evidence "
+                               "data_sheet, not calibrated: gemm bf16 (") != std::string::npos);
+
+  const std::string both =
+      write_spec(folder,
+                 "both.json",
+                 R"({"workload": {"kind": "lstm", "layers": 1, "steps": 2, "batch": 8, "hidden": 64,
+          "data_type": "bf16"}, "policy": "diagonal", "machine": ["h100", "l40s"]})");
+  const auto swept = [&](const char* name, const std::string& require) {
+    return session.call(
+        SweepOptions{.spec = both, .out = (folder.path() / name).string(), .require = require});
+  };
+  CHECK(swept("any", "") == exit_done);
+  CHECK(session.err.str().find("note: kernel times rest on data_sheet of 1 scenario and calibrated "
+                               "of 1 scenario") != std::string::npos);
+  CHECK(swept("all", "calibrated") == exit_failed);
+  CHECK(session.err.str().find("error: --require calibrated: 1 scenario; first: scenario 1") !=
+        std::string::npos);
+  CHECK(fs::exists(folder.path() / "all" / "results.csv"));  // the files are written in any case
 }
 
 TEST_CASE("simulate: the folder is replaced as a whole or not at all") {

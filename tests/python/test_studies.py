@@ -163,8 +163,8 @@ class Verbs(ProgramTest):
             # Of a search: the spec is in three arguments, `start` resumes, Found.save() and .gap do the rest.
             # Parts of a sweep are jobs, processes of the program.
             missing = {
-                "search": {"spec", "out", "overwrite", "resume", "max_gap"},
-                "sweep": {"no_sensitivity", "print", "shard", "shards", "submit", "time_limit"},
+                "search": {"spec", "out", "overwrite", "resume", "max_gap", "require"},
+                "sweep": {"no_sensitivity", "print", "require", "shard", "shards", "submit", "time_limit"},
             }[verb]
             self.assertEqual(set(declared) - set(own), missing, verb)
             for name in set(own) & set(declared):

@@ -49,6 +49,18 @@ TEST_CASE("On two of three streams what crosses from one to the other keeps its 
   CHECK(merged.hosts[HostId{0}].calls.back() == HostCall::launch(StreamId{0}, TaskId{2}));
 }
 
+TEST_CASE("One stream goes into another, and what else there is stays") {
+  const Plan joined = join_streams(chain_on_three_streams(), StreamId{1}, StreamId{0});
+  CHECK(joined.streams.size() == 3);
+  CHECK(joined.streams[StreamId{0}].priority == -1);
+  CHECK(joined.hosts[HostId{0}].calls == std::vector{HostCall::launch(StreamId{0}, TaskId{0}),
+                                                     HostCall::launch(StreamId{0}, TaskId{1}),
+                                                     HostCall::record(StreamId{0}, EventId{1}),
+                                                     HostCall::wait(StreamId{2}, EventId{1}),
+                                                     HostCall::launch(StreamId{2}, TaskId{2})});
+  CHECK_THROWS_AS((void)join_streams(joined, StreamId{1}, StreamId{1}), ContractViolation);
+}
+
 TEST_CASE("Merged random plans still keep every dependency") {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     CAPTURE(seed);

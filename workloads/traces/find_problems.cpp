@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "workloads/traces/graph_losses.hpp"
 #include "workloads/traces/imported_trace.hpp"
 #include "workloads/traces/launch_index.hpp"
 
@@ -23,6 +24,7 @@ class ProblemFinder {
     }
     compare_with_launches();
     find_launches_without_activity();
+    find_losses();
     find_overlaps();
     find_crossings();
   }
@@ -74,6 +76,7 @@ class ProblemFinder {
       }
       if (!launches(call.kind) || active_[i]) continue;
       const bool captured = capturing[call.thread];
+      if (call.kind == CallKind::launch_graph && !captured) continue;  // a graph loss
       const char* const problem = captured ? "captured_launch" : "launch_without_activity";
       add(captured ? Severity::info : Severity::notice,
           problem,
@@ -82,6 +85,13 @@ class ProblemFinder {
                                         call.correlation,
                                         to_us(call.started))
                           : std::string{});
+    }
+  }
+
+  void find_losses() {
+    trace_->graph_losses = find_graph_losses(*trace_);
+    for (const GraphLoss& loss : trace_->graph_losses) {
+      add(Severity::data_loss, "graph_launch_under_recorded", schedlab::describe(*trace_, loss));
     }
   }
 

@@ -70,6 +70,7 @@ struct DeviceRow {
   Bytes shared_memory{};            ///< per block, static and dynamic
   std::int32_t priority = 0;        ///< of the stream, if recorded
   RecordedCollectiveId collective;  ///< none(): not known to be one
+  bool assumed = false;             ///< not recorded: fill_graph_launches() added it
 
   friend bool operator==(const DeviceRow&, const DeviceRow&) = default;
 };
@@ -211,6 +212,24 @@ struct CollectiveInfo {
   friend auto operator<=>(const CollectiveInfo&, const CollectiveInfo&) = default;
 };
 
+/// A launch of a device graph of which the profile has fewer nodes than of its siblings, or none.
+/// From `from` to `to` nobody knows what its device did.
+struct GraphLoss {
+  std::uint32_t call = 0;      ///< in ImportedTrace::calls
+  std::uint32_t recorded = 0;  ///< nodes that the profile has
+  std::uint32_t expected = 0;  ///< nodes of its siblings; 0: there are none to tell
+  std::uint32_t filled = 0;    ///< nodes that fill_graph_launches() added
+  std::uint32_t sibling = 0;   ///< call of a whole launch, if there is one
+  std::int32_t device = 0;     ///< as the profiler numbers them; of the sibling's first node
+  std::int64_t stream = -1;    ///< likewise; -1 = not known
+  Time from{};                 ///< when the graph can first have started
+  Time to{};                   ///< when it must have ended: the next item of its stream starts
+  std::vector<TextId> missing{};  ///< names of the nodes that are not there, if that is known
+
+  [[nodiscard]] bool open() const { return expected == 0 || recorded + filled < expected; }
+  friend bool operator==(const GraphLoss&, const GraphLoss&) = default;
+};
+
 /// A device of the computer that was profiled, as its runtime describes it; 0 = not known.
 struct ImportedDevice {
   std::int64_t id = 0;
@@ -246,6 +265,7 @@ struct ImportedTrace {
   std::vector<FlowRow> flows;
   std::map<std::string, std::string> metadata;  ///< what else the file says: key -> JSON text
   Diagnostics problems;                         ///< of the data: counted, not thrown
+  std::vector<GraphLoss> graph_losses;          ///< by the start of the call
 };
 
 /// What a trace holds, for people.

@@ -175,7 +175,8 @@ class PlanMaker {
   void run() {
     model_.plan.policy = "as_recorded";
     for (const ReplayModel::Origin& origin : model_.origins) {
-      model_.given.push_back(origin.pause != 0);
+      model_.given.push_back(origin.pause != 0 ||
+                             ranks_[origin.rank].trace.device_rows[origin.row].assumed);
     }
     model_.plan.hosts = IdVector<HostId, HostProgram>(ranks_.size());
     for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {

@@ -81,7 +81,26 @@ TEST_CASE("items have the profile's numbers, and times have the digits of the pr
   REQUIRE(session.call(options) == exit_done);
   const std::string items = read_file(session.folder.path() / "out" / "items.csv");
   CHECK(items.starts_with("rank,stream,correlation,graph,graph_node,name,"));
-  CHECK(items.find("0,stream 7,1,,,gemm,1,27,27,0,300,300\n") != std::string::npos);
+  CHECK(items.find("0,stream 7,1,,,gemm,1,0,27,27,0,300,300\n") != std::string::npos);
+}
+
+TEST_CASE("a stream goes into another, and kernels take what they take alone") {
+  Session session;
+  ReplayOptions options = session.options();
+  options.what_if = {"stream:20=7", "streams=1", "stream:20=7,alone"};
+  options.json = true;
+  REQUIRE(session.call(options) == exit_done);
+  const json changes = session.printed().at("what_if");
+  CHECK(changes.at(0).at("span_us") == changes.at(1).at("span_us"));
+  CHECK(changes.at(0).at("speed_up").get<double>() < 1.0);
+  // Neither kernel runs alone anywhere in this profile.
+  CHECK(changes.at(2).at("span_us") == changes.at(0).at("span_us"));
+  CHECK(changes.at(2).at("note") ==
+        "of 2 kernels beside other streams 0 have another time alone; the rest as recorded");
+  for (const char* wrong : {"stream:20=8", "stream:7=7", "stream:20", "stream=7"}) {
+    options.what_if = {wrong};
+    CHECK_THROWS_AS((void)session.call(options), InputError);
+  }
 }
 
 TEST_CASE("changes with commas between them are made at once") {

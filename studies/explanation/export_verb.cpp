@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "studies/sweep/export_verb.hpp"
+#include "studies/explanation/export_verb.hpp"
 
 #include "notebooks_export/csv.hpp"
 #include "sim/base/error.hpp"
@@ -7,6 +7,7 @@
 #include "sim/trace/chrome_json.hpp"
 #include "sim/trace/document.hpp"
 #include "studies/base/output_folder.hpp"
+#include "studies/explanation/cost_export.hpp"
 #include "studies/scenario/scenario_runner.hpp"
 #include "studies/spec/spec.hpp"
 #include "studies/sweep/column_files.hpp"
@@ -98,6 +99,16 @@ std::string write_export(const ExportOptions& options, const Terminal& terminal)
     return export_notebook(options.input, options.out, options.overwrite).string();
   }
   if (options.out.empty()) refuse("--out", "nothing", "a file to write");
+  if (options.format == "costs" || options.format == "xla_costs") {
+    const auto costs = load_operation_costs(options.input, terminal.stop);
+    const std::string text =
+        options.format == "costs" ? table_csv(costs_table(costs)) : xla_costs(costs);
+    write_named_file(
+        options.out,
+        [&](const fs::path& file) { write_file_atomically(file, text); },
+        options.overwrite);
+    return options.out;
+  }
   const fs::path database = database_of(options.input);
   if (options.format == "npy") {
     export_columns(options, database, terminal.leftovers);
