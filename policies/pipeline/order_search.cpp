@@ -48,9 +48,9 @@ std::optional<PipelineOrderSearch::Orders> PipelineOrderSearch::orders_of(const 
   for (std::uint32_t place = 0; place < shape_.ranks; ++place) {
     const std::uint32_t rank = place * ranks_.tensor_parallel;
     std::map<TaskId, PipelineStep> first_of;
-    for (std::uint32_t stage = place; stage < shape_.ranks * shape_.virtual_stages;
-         stage += shape_.ranks) {
+    for (const std::uint32_t stage : shape_.stages_of(place)) {
       for (std::uint32_t microbatch = 0; microbatch < shape_.microbatches; ++microbatch) {
+        if (shape_.place(stage, microbatch) != place) continue;
         for (const StepKind kind : cut_steps) {
           const PipelineStep step{kind, stage, microbatch};
           const auto tasks = tasks_.of(ranks_.line(rank), step).front();

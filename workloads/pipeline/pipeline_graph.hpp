@@ -3,6 +3,7 @@
 
 #include "sim/base/ids.hpp"
 #include "sim/graph/task_graph.hpp"
+#include "sim/pipeline/pipeline_work.hpp"
 #include "sim/pipeline/stage_profile.hpp"
 
 #include <cstdint>
@@ -31,7 +32,10 @@ struct StageOperators {
 struct PipelineSpec {
   PipelineProfile profile;
   std::uint32_t virtual_stages = 1;  ///< stages that each rank has; divides their number
-  std::uint32_t replicas = 1;        ///< data-parallel replicas, each a pipeline of its own
+  /// Which rank has which; bidirectional: one virtual stage, an even number of stages, and two
+  /// micro-batches at least.
+  StagePlacement placement = StagePlacement::loop;
+  std::uint32_t replicas = 1;  ///< data-parallel replicas, each a pipeline of its own
   /// Ranks that share each stage; profile and operators are one rank's part, all parts are alike.
   std::uint32_t tensor_parallel = 1;
   std::int64_t batch =
@@ -47,9 +51,10 @@ struct PipelineSpec {
 };
 
 /// The graph of one iteration, tagged as sim/pipeline/pipeline_work.hpp says. Stage k of replica g
-/// is on the T = tensor_parallel ranks from (g R + k mod R) T on, R = stages / virtual stages, so
-/// that with several virtual stages each rank has every R-th stage (Narayanan et al., SC 2021, doi
-/// 10.1145/3458817.3476209). Each of them receives what it needs from the one like it, whole.
+/// is on the T = tensor_parallel ranks from (g R + p) T on, R = stages / virtual stages, p its
+/// place: k mod R with `loop`, so that with several virtual stages each rank has every R-th stage
+/// (Narayanan et al., SC 2021, doi 10.1145/3458817.3476209). Each of them receives what it needs
+/// from the one like it, whole.
 ///
 /// Each replica works on its samples in micro-batches; weight gradients are added up over them,
 /// then summed over the replicas, those of tied parameters also over their stages, then each stage
