@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policies/pipeline/rank_programs.hpp"
+#include "policies/pipeline/schedule_csv.hpp"
 #include "policies/pipeline/step_order.hpp"
 #include "policies/policy_info.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/file.hpp"
 
 #include <fmt/format.h>
 
@@ -25,7 +27,7 @@ const char* missing_for(OrderFor order, const PipelineShape& shape) {
       return nullptr;
     case OrderFor::one_stage:
       return one ? nullptr
-                 : R"("virtual_stages": 1 and "placement": "loop", or pipeline_interleaved_1f1b)";
+                 : R"(pipeline_interleaved_1f1b, or "virtual_stages": 1 and "placement": "loop")";
     case OrderFor::loop:
       return shape.placement == StagePlacement::loop ? nullptr : R"("placement": "loop")";
     case OrderFor::pair_of_v:
@@ -67,6 +69,28 @@ GradientSums sums_from(std::string_view word) {
   return word == "before_sending" ? GradientSums::before_sending : GradientSums::overlapped;
 }
 
+RankProgramOptions program_options(const Options& options) {
+  return {.sums = sums_from(options.text("gradient_sums")),
+          .transfers = options.text("transfers") == "blocking" ? PipelineTransfers::blocking
+                                                               : PipelineTransfers::overlapped};
+}
+
+std::vector<OptionSpec> program_option_specs() {
+  return {{.name = "gradient_sums",
+           .default_value = std::string{"overlapped"},
+           .doc = "Of a stage over the data-parallel replicas. overlapped: as soon as "
+                  "gradients are there; after_passes: after the rank's last pass; "
+                  "before_sending: the rank waits for the sum before it sends the "
+                  "gradient of its input on.",
+           .allowed = {"overlapped", "after_passes", "before_sending"}},
+          {.name = "transfers",
+           .default_value = std::string{"overlapped"},
+           .doc = "overlapped: messages move while ranks compute; blocking: a rank "
+                  "sends and receives as with MPI_Send and MPI_Recv, or MPI_Sendrecv "
+                  "where two ranks send to each other.",
+           .allowed = {"overlapped", "blocking"}}};
+}
+
 PolicyInfo pipeline_info(const std::string& name,
                          std::string summary,
                          std::string source,
@@ -75,43 +99,49 @@ PolicyInfo pipeline_info(const std::string& name,
   return {.name = name,
           .summary = std::move(summary),
           .source = std::move(source),
-          .options = {{.name = "gradient_sums",
-                       .default_value = std::string{"overlapped"},
-                       .doc = "Of a stage over the data-parallel replicas. overlapped: as soon as "
-                              "gradients are there; after_passes: after the rank's last pass; "
-                              "before_sending: the rank waits for the sum before it sends the "
-                              "gradient of its input on.",
-                       .allowed = {"overlapped", "after_passes", "before_sending"}},
-                      {.name = "transfers",
-                       .default_value = std::string{"overlapped"},
-                       .doc = "overlapped: messages move while ranks compute; blocking: a rank "
-                              "sends and receives as with MPI_Send and MPI_Recv, or MPI_Sendrecv "
-                              "where two ranks send to each other.",
-                       .allowed = {"overlapped", "blocking"}}},
+          .options = program_option_specs(),
           .make =
               [=](const Options& options) {
                 return std::make_unique<PipelinePolicy>(
-                    name,
-                    order,
-                    order_for,
-                    RankProgramOptions{.sums = sums_from(options.text("gradient_sums")),
-                                       .transfers = options.text("transfers") == "blocking"
-                                                        ? PipelineTransfers::blocking
-                                                        : PipelineTransfers::overlapped});
+                    name, order, order_for, program_options(options));
               },
           .for_ranks = true};
 }
 
+/// A schedule of torch.distributed.pipelining, for the pipeline that it names the stages of.
+class PipelineFile final : public Policy {
+ public:
+  PipelineFile(std::string path, RankProgramOptions options)
+      : path_(std::move(path)), options_(options) {}
+  [[nodiscard]] std::string_view name() const override { return "pipeline_file"; }
+  /// Throws InfeasibleError if the graph is no pipeline; InputError as parse_schedule_csv() and
+  /// schedule_orders().
+  [[nodiscard]] Plan plan(const Problem& problem) const override {
+    const std::string policy{name()};
+    const std::vector<StepOrder> orders = schedule_orders(
+        parse_schedule_csv(read_file(path_), path_), pipeline_shape(problem.graph, policy), path_);
+    return rank_programs(
+        problem,
+        policy,
+        [&orders](const PipelineShape&, std::uint32_t place) { return orders[place]; },
+        options_);
+  }
+
+ private:
+  std::string path_;
+  RankProgramOptions options_;
+};
+
 Plan PipelinePolicy::plan(const Problem& problem) const {
   const PipelineShape shape = pipeline_shape(problem.graph, name_);
   if (const char* missing = missing_for(order_for_, shape)) {
-    throw InfeasibleError(fmt::format(
-        "{} does not order {} stages of each of {} ranks, placed as {}\n  give the workload {}",
-        name_,
-        shape.stages_of(0).size(),
-        shape.ranks,
-        to_string(shape.placement),
-        missing));
+    throw InfeasibleError(
+        fmt::format("{} does not order {} stages of each of {} ranks, placed as {}\n  use {}",
+                    name_,
+                    shape.stages_of(0).size(),
+                    shape.ranks,
+                    to_string(shape.placement),
+                    missing));
   }
   return rank_programs(problem, name_, order_, options_);
 }
@@ -190,6 +220,25 @@ PolicyInfo pipeline_chimera_info() {
                        "Li, Hoefler, Chimera, SC 2021, doi 10.1145/3458817.3476145",
                        chimera_order,
                        OrderFor::two_directions);
+}
+
+PolicyInfo pipeline_file_info() {
+  std::vector<OptionSpec> options = program_option_specs();
+  options.insert(options.begin(),
+                 {.name = "path",
+                  .default_value = std::string{},
+                  .doc = "The schedule as CSV, relative to the spec: a row for each rank, entries "
+                         "as 0F0, 1I3, 1W3, 0B1, 1SEND_F0.",
+                  .required = true});
+  return {.name = "pipeline_file",
+          .summary = "A schedule from a CSV of PyTorch, checked for hangs.",
+          .source = "torch.distributed.pipelining",
+          .options = std::move(options),
+          .make =
+              [](const Options& given) {
+                return std::make_unique<PipelineFile>(given.text("path"), program_options(given));
+              },
+          .for_ranks = true};
 }
 
 }  // namespace schedlab

@@ -87,20 +87,22 @@ using StepOrderOf = std::function<StepOrder(const PipelineShape&, std::uint32_t 
 [[nodiscard]] StepOrder zb_v_order(const PipelineShape& shape, std::uint32_t rank);
 
 /// Placement bidirectional: micro-batches enter at both ends and meet; weight gradients fill the
-/// ends. Its bubble is (R/2 - 1)(forward + backward + backward - 3 backward_weight), backward being
-/// both gradients, and M >= 2 R; R/2 + R/2 + 1 activations. Source: DeepSeek-AI, DeepSeek-V3
-/// Technical Report, arXiv 2412.19437, and github.com/deepseek-ai/DualPipe. With fewer
-/// micro-batches it is the order of 2 R without those that are not there.
+/// ends. Its bubble is (R/2 - 1)(overlapped pair + backward - 3 backward_weight), backward being
+/// both gradients, for forward = backward_data >= backward_weight and M >= 2 R; at most R + 1
+/// activations. With fewer micro-batches it is the order of 2 R without those that are not there.
+/// Source: DeepSeek-AI, DeepSeek-V3 Technical Report, arXiv 2412.19437, and
+/// github.com/deepseek-ai/DualPipe.
 [[nodiscard]] StepOrder dualpipe_order(const PipelineShape& shape, std::uint32_t rank);
 
 /// DualPipe cut in half: two virtual stages placed as a V, with as many ranks as half of
-/// DualPipe's. Bubble (R - 1)(forward + backward + backward - 3 backward_weight) for M >= 2 R, the
-/// passes being those of one of 2 R stages; 2 R + 1 activations. Source: as dualpipe_order().
+/// DualPipe's. Bubble (R - 1)(overlapped pair + backward - 3 backward_weight), the passes being
+/// those of one of 2 R stages; at most 2 R + 1 activations. Source: as dualpipe_order().
 [[nodiscard]] StepOrder dualpipe_v_order(const PipelineShape& shape, std::uint32_t rank);
 
-/// Placement bidirectional: units of R micro-batches, half from each end, one after the other. With
-/// equal passes the bubble is (R - 2) passes; R/2 + 1 to R activations. Source: Li, Hoefler,
-/// Chimera, SC 2021, doi 10.1145/3458817.3476145.
+/// Placement bidirectional: units of R micro-batches, half from each end, one after the other. The
+/// bubble is R - 2 passes where forward and backward last the same, R - 2 times the longer one for
+/// M = R; R/2 + 1 to R activations. Source: Li, Hoefler, Chimera, SC 2021, doi
+/// 10.1145/3458817.3476145.
 [[nodiscard]] StepOrder chimera_order(const PipelineShape& shape, std::uint32_t rank);
 
 /// 1F1B whose backward pass is cut in two: the gradient of the input goes on first, weight
