@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "policies/pipeline/rank_programs.hpp"
 #include "policies/pipeline/schedule_csv.hpp"
 #include "sim/base/file.hpp"
 #include "tests/policies/pipeline_support.hpp"
@@ -69,6 +70,13 @@ TEST_CASE("every schedule that is written as CSV gives the same run when it is r
     const PipelineRun read{spec, "pipeline_file", {{"path", path}}};
     CHECK(read.trace.makespan() == made.trace.makespan());
     CHECK(read.peaks() == made.peaks());
+    // The same from the plan; steps that send nothing may be joined otherwise.
+    const auto joined = joined_step_orders(made.graph, made.plan, policy);
+    REQUIRE(joined.has_value());
+    write_file_atomically(path, schedule_csv(*joined));
+    const PipelineRun of_plan{spec, "pipeline_file", {{"path", path}}};
+    CHECK(of_plan.trace.makespan() == made.trace.makespan());
+    if (policy == std::string{"pipeline_1f1b"}) CHECK(*joined == orders);
   }
 }
 

@@ -28,8 +28,15 @@ PipelineEmitter::PipelineEmitter(const PipelineSpec& spec)
     links_from_[spec.profile.links[i].from].push_back(i);
     links_to_[spec.profile.links[i].to].push_back(i);
   }
-  if (spec.operators) {
-    for (const Operation& each : spec.operators->operations) builder_.add_operation(each);
+  if (!spec.operators) return;
+  for (const Operation& each : spec.operators->operations) builder_.add_operation(each);
+  lane_offset_.assign(spec.tensor_parallel, 0);
+  for (std::uint32_t lane = 1; lane < spec.tensor_parallel; ++lane) {
+    if (spec.operators->other_operations.empty()) break;
+    const auto& others = spec.operators->other_operations[lane - 1];
+    SCHEDLAB_EXPECTS(others.size() == spec.operators->operations.size(), "operations of a lane");
+    lane_offset_[lane] = lane * static_cast<std::uint32_t>(others.size());
+    for (const Operation& each : others) builder_.add_operation(each);
   }
 }
 
@@ -110,7 +117,8 @@ PipelineEmitter::Span PipelineEmitter::pass(std::uint32_t stage,
   if (list != nullptr && !list->empty()) {
     Span span{};
     for (const OperationId id : *list) {
-      const TaskId next = task(stage, microbatch, work, id);
+      const OperationId own{id.value() + lane_offset_[line_ % spec_.tensor_parallel]};
+      const TaskId next = task(stage, microbatch, work, own);
       if (spec_.operators->collectives.contains(id)) builder_.joins(next, next_collective(id));
       if (span.last.valid()) builder_.add_edge(span.last, next);
       if (!span.first.valid()) span.first = next;
@@ -303,16 +311,27 @@ void PipelineEmitter::join(std::uint32_t first_stage,
   }
 }
 
-void PipelineEmitter::join_lanes(Bytes bytes, const std::vector<std::uint32_t>& stages) {
-  for (std::uint32_t lane = 0; lane < spec_.tensor_parallel; ++lane) {
-    std::vector<Holder> parts;
-    for (std::uint32_t replica = 0; replica < spec_.replicas; ++replica) {
-      const std::uint32_t line = replica * spec_.tensor_parallel + lane;
-      for (const std::uint32_t stage : stages) {
-        for (std::uint32_t copy = 0; copy < map_.copies(); ++copy) {
-          parts.push_back({line, stage, copy});
-        }
+std::vector<PipelineEmitter::Holder> PipelineEmitter::holders(std::uint32_t stage,
+                                                              std::uint32_t first_lane,
+                                                              std::uint32_t lanes) const {
+  std::vector<Holder> result;
+  for (std::uint32_t replica = 0; replica < spec_.replicas; ++replica) {
+    for (std::uint32_t lane = first_lane; lane < first_lane + lanes; ++lane) {
+      for (std::uint32_t copy = 0; copy < map_.copies(); ++copy) {
+        result.push_back({replica * spec_.tensor_parallel + lane, stage, copy});
       }
+    }
+  }
+  return result;
+}
+
+void PipelineEmitter::join_lanes(Bytes bytes, const std::vector<std::uint32_t>& stages) {
+  const std::uint32_t together = spec_.expert_parallel ? spec_.tensor_parallel : 1;
+  for (std::uint32_t lane = 0; lane < spec_.tensor_parallel; lane += together) {
+    std::vector<Holder> parts;
+    for (const std::uint32_t stage : stages) {
+      const std::vector<Holder> of_stage = holders(stage, lane, together);
+      parts.insert(parts.end(), of_stage.begin(), of_stage.end());
     }
     join(stages.front(), bytes, parts);
   }
@@ -320,12 +339,16 @@ void PipelineEmitter::join_lanes(Bytes bytes, const std::vector<std::uint32_t>& 
 
 void PipelineEmitter::synchronize() {
   for (std::uint32_t stage = 0; stage < stage_count(); ++stage) {
-    Bytes own = spec_.profile.stages[stage].parameters;
+    const Bytes experts = spec_.profile.stages[stage].expert_parameters;
+    Bytes own = spec_.profile.stages[stage].parameters - experts;
     for (const TiedParameters& tied : spec_.profile.tied) {
       const auto& stages = tied.stages;
       if (std::find(stages.begin(), stages.end(), stage) != stages.end()) own -= tied.bytes;
     }
     join_lanes(own, {stage});
+    for (std::uint32_t lane = 0; lane < spec_.tensor_parallel; ++lane) {
+      join(stage, experts, holders(stage, lane, 1));
+    }
   }
   for (const TiedParameters& tied : spec_.profile.tied) join_lanes(tied.bytes, tied.stages);
 }

@@ -112,11 +112,17 @@ class PipelineEmitter {
                                     std::int64_t microbatch,
                                     const StageLink& link);
   void join(std::uint32_t first_stage, Bytes bytes, const std::vector<Holder>& parts);
-  /// join() for each lane: all copies of `stages` on that lane of all replicas.
+  /// join() of what the lanes have alike, for each lane or for all at once: all copies of `stages`
+  /// on all replicas.
   void join_lanes(Bytes bytes, const std::vector<std::uint32_t>& stages);
+  /// All copies of a stage on those lanes of all replicas.
+  [[nodiscard]] std::vector<Holder> holders(std::uint32_t stage,
+                                            std::uint32_t first_lane,
+                                            std::uint32_t lanes) const;
 
   const PipelineSpec& spec_;
   StageMap map_;
+  std::vector<std::uint32_t> lane_offset_;  // of operations, by lane
   double compression_;
   Bandwidth rate_;
   TaskGraphBuilder builder_;

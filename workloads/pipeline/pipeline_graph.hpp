@@ -26,6 +26,8 @@ struct StageOperators {
   /// Operations of kind `collective`: what the ranks that share the stage do together.
   std::map<OperationId, CollectiveSpec> collectives{};
   std::vector<Passes> stages;
+  /// The operations of the ranks that share a stage from the second on; empty: the same.
+  std::vector<IdVector<OperationId, Operation>> other_operations{};
 };
 
 /// One iteration of training with a pipeline: a batch, its gradients, an update.
@@ -38,6 +40,8 @@ struct PipelineSpec {
   std::uint32_t replicas = 1;  ///< data-parallel replicas, each a pipeline of its own
   /// Ranks that share each stage; profile and operators are one rank's part, all parts are alike.
   std::uint32_t tensor_parallel = 1;
+  /// These ranks have samples of their own, and alike all but StageProfile::expert_parameters.
+  bool expert_parallel = false;
   std::int64_t batch =
       1;  ///< samples of an iteration, shared by all replicas as equally as possible
   std::int64_t microbatches = 1;  ///< of each replica, as equal as possible
