@@ -12,8 +12,11 @@ CLI::App* add_to(CLI::App& app, EmitOptions& options) {
   CLI::App* verb = app.add_subcommand("emit", "Write a plan as a program of its own");
   verb->add_option("INPUT", options.input, "Spec of one scenario, or folder of simulate or execute")
       ->required();
-  verb->add_option("--as", options.language, "cuda (one file of C++) or pytorch (one of Python)")
-      ->check(CLI::IsMember(std::set<std::string>{"cuda", "pytorch"}))
+  verb->add_option(
+          "--as",
+          options.language,
+          "cuda (one file of C++), pytorch (one of Python) or pytorch_schedule (CSV of a pipeline)")
+      ->check(CLI::IsMember(std::set<std::string>{"cuda", "pytorch", "pytorch_schedule"}))
       ->required();
   verb->add_option("-o,--out", options.out, "File to write")->required();
   verb->add_option(
@@ -27,7 +30,9 @@ CLI::App* add_to(CLI::App& app, EmitOptions& options) {
   verb->footer(
       "cuda: streams, priorities, events and device graphs as the plan has them, with recurrent\n"
       "kernels or stand-ins to be replaced; its main checks the results and prints medians.\n"
-      "pytorch: the same over the operators of a module, or over stand-ins of their shapes.");
+      "pytorch: the same over the operators of a module, or over stand-ins of their shapes.\n"
+      "pytorch_schedule: the order of each rank's passes, as torch.distributed.pipelining loads "
+      "it.");
   return verb;
 }
 

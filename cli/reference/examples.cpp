@@ -77,6 +77,9 @@ constexpr std::array examples{
     Example{"export", "schedlab export costs profile.json.gz --out costs.csv"},
     Example{"emit", "schedlab emit out/one --as cuda --out plan.cu"},
     Example{"emit", "schedlab emit net.json --as pytorch --out planned.py"},
+    Example{"emit",
+            "schedlab emit experiments/pipeline_timeline.json --as pytorch_schedule --out "
+            "schedule.csv"},
     Example{"serve", "schedlab serve out"},
     Example{"schema", "schedlab schema spec > spec.schema.json"},
     Example{"list", "schedlab list policies critical_first"},

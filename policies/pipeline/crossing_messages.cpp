@@ -7,7 +7,8 @@
 namespace schedlab {
 namespace {
 
-/// By task: which step of its rank it belongs to; collectives and updates come after all.
+/// By task: which step of its rank it belongs to, overlapping ones being one; collectives and
+/// updates come after all.
 std::vector<std::uint32_t> steps_of_tasks(const TaskGraph& graph,
                                           const PassTasks& tasks,
                                           const PipelineRanks& ranks,
@@ -15,10 +16,12 @@ std::vector<std::uint32_t> steps_of_tasks(const TaskGraph& graph,
   std::vector<std::uint32_t> steps(graph.task_count(), std::numeric_limits<std::uint32_t>::max());
   for (std::uint32_t rank = 0; rank < graph.rank_count(); ++rank) {
     const StepOrder& order = orders[ranks.place(rank)];
-    for (std::uint32_t i = 0; i < order.size(); ++i) {
-      for (const auto pass : tasks.of(ranks.line(rank), order[i])) {
-        for (const TaskId task : pass) steps[task.value()] = i;
+    std::uint32_t number = 0;
+    for (const PipelineStep& step : order) {
+      for (const auto pass : tasks.of(ranks.line(rank), step)) {
+        for (const TaskId task : pass) steps[task.value()] = number;
       }
+      if (!step.with_next) ++number;
     }
   }
   return steps;

@@ -4,8 +4,6 @@
 #include "policies/pipeline/rank_programs.hpp"
 
 #include <algorithm>
-#include <array>
-#include <map>
 #include <utility>
 
 namespace schedlab {
@@ -15,8 +13,6 @@ constexpr const char* search_word = "search";
 constexpr std::uint64_t longest_move = 12;  // places of a step in its rank's order; assumed
 constexpr std::uint64_t patience = 2000;    // evaluations without progress; assumed
 constexpr std::uint64_t disturbances = 6;   // moves at once when it begins again; assumed
-constexpr std::array cut_steps{
-    StepKind::forward, StepKind::backward_data, StepKind::backward_weight};
 
 /// Must the one come before the other on their rank?
 bool precedes(const PipelineStep& a, const PipelineStep& b) {
@@ -40,36 +36,8 @@ PipelineOrderSearch::PipelineOrderSearch(const Problem& problem,
   begin_from(best());
 }
 
-/// The order of the passes that the first rank of each place launches; nullopt: not one host a
-/// rank.
-std::optional<PipelineOrderSearch::Orders> PipelineOrderSearch::orders_of(const Plan& plan) const {
-  if (plan.hosts.size() != problem_.graph.rank_count() || !plan.graphs.empty()) return std::nullopt;
-  Orders orders(shape_.ranks);
-  for (std::uint32_t place = 0; place < shape_.ranks; ++place) {
-    const std::uint32_t rank = place * ranks_.tensor_parallel;
-    std::map<TaskId, PipelineStep> first_of;
-    for (std::uint32_t stage = place; stage < shape_.ranks * shape_.virtual_stages;
-         stage += shape_.ranks) {
-      for (std::uint32_t microbatch = 0; microbatch < shape_.microbatches; ++microbatch) {
-        for (const StepKind kind : cut_steps) {
-          const PipelineStep step{kind, stage, microbatch};
-          const auto tasks = tasks_.of(ranks_.line(rank), step).front();
-          if (!tasks.empty()) first_of[tasks.front()] = step;
-        }
-      }
-    }
-    for (const HostCall call : plan.hosts[HostId{rank}].calls) {
-      if (call.kind() != HostCallKind::launch) continue;
-      const auto step = first_of.find(call.task());
-      if (step != first_of.end()) orders[place].push_back(step->second);
-    }
-    if (orders[place].size() != first_of.size()) return std::nullopt;
-  }
-  return orders;
-}
-
 void PipelineOrderSearch::begin_from(const ScoredPlan& plan) {
-  auto orders = orders_of(plan.plan);
+  auto orders = step_orders(problem_.graph, plan.plan, search_word);
   if (!orders) return;
   orders_ = std::move(*orders);
   started_.clear();

@@ -30,7 +30,6 @@ class PipelineOrderSearch final : public PlanImprover {
  private:
   using Orders = std::vector<StepOrder>;  // by place
 
-  [[nodiscard]] std::optional<Orders> orders_of(const Plan& plan) const;
   void begin_from(const ScoredPlan& plan);
   [[nodiscard]] bool move_step(Orders& orders);
   [[nodiscard]] bool fill_gap(Orders& orders);

@@ -56,6 +56,25 @@ void sort_into(const TaskGraph& graph,
   }
 }
 
+/// A task that is not where the shape's placement has it.
+TaskId first_misplaced(const TaskGraph& graph,
+                       const PipelineRanks& ranks,
+                       const PipelineShape& shape) {
+  const StageMap map = shape.map();
+  for (const TaskId task : graph.tasks()) {
+    const Tags& tags = graph.tags(task);
+    if (*pipeline_work(tags) == PipelineWork::all_reduce) continue;
+    const std::uint32_t place = ranks.place(graph.rank(task));
+    const auto stage = static_cast<std::uint32_t>(tags.stage);
+    const bool right =
+        tags.microbatch >= 0
+            ? place == shape.place(stage, static_cast<std::uint32_t>(tags.microbatch))
+            : place == map.place(stage, 0) || place == map.place(stage, map.copies() - 1);
+    if (!right) return task;
+  }
+  return TaskId::none();
+}
+
 [[noreturn]] void refuse(const std::string& policy, const std::string& why) {
   throw InfeasibleError(
       fmt::format("{} schedules the stages of a pipeline: {}\n  use the workload \"pipeline\", or "
@@ -91,16 +110,16 @@ PipelineShape pipeline_shape(const TaskGraph& graph, const std::string& policy) 
                        of.replicas,
                        graph.rank_count()));
   }
-  for (const TaskId task : graph.tasks()) {
-    const Tags& tags = graph.tags(task);
-    if (*pipeline_work(tags) != PipelineWork::all_reduce &&
-        of.place(graph.rank(task)) != static_cast<std::uint32_t>(tags.stage) % ranks) {
-      refuse(policy, fmt::format("{} is on rank {}", graph.name(task), graph.rank(task)));
-    }
+  PipelineShape shape{.ranks = ranks,
+                      .virtual_stages = static_cast<std::uint32_t>(stages / ranks),
+                      .microbatches = static_cast<std::uint32_t>(microbatches)};
+  const TaskId misplaced = first_misplaced(graph, of, shape);
+  if (!misplaced.valid()) return shape;
+  for (const StagePlacement other : {StagePlacement::v, StagePlacement::bidirectional}) {
+    shape.placement = other;
+    if (!first_misplaced(graph, of, shape).valid()) return shape;
   }
-  return {.ranks = ranks,
-          .virtual_stages = static_cast<std::uint32_t>(stages / ranks),
-          .microbatches = static_cast<std::uint32_t>(microbatches)};
+  refuse(policy, fmt::format("{} is on rank {}", graph.name(misplaced), graph.rank(misplaced)));
 }
 
 PassTasks::PassTasks(const TaskGraph& graph, const PipelineShape& shape, const PipelineRanks& ranks)

@@ -106,17 +106,18 @@ class RankProgramWriter {
     begin_streams(rank);
     begin_parts(rank);
     const std::uint32_t line = ranks_.line(rank);
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      if (i == 0) post_receives(line, order[i]);
-      if (i + 1 < order.size()) post_receives(line, order[i + 1]);
-      for (const std::span<const TaskId> pass : tasks_.of(line, order[i])) {
-        for (const TaskId task : pass) launch(task);
-      }
+    std::span<const PipelineStep> steps = overlapping(order, 0);
+    post_receives(line, steps);
+    for (std::size_t next = steps.size(); !steps.empty(); next += steps.size()) {
+      const std::span<const PipelineStep> after = overlapping(order, next);
+      post_receives(line, after);
+      launch(line, steps);
       if (options_.sums == GradientSums::before_sending && launch_parts(false)) {
         calls_->push_back(HostCall::synchronize_stream(comm_));
       }
-      send(line, order[i]);
+      send(line, steps);
       if (options_.sums == GradientSums::overlapped) launch_parts(false);
+      steps = after;
     }
     launch_parts(true);
     for (const std::uint32_t message : sent_) calls_->push_back(HostCall::wait_message(message));
@@ -135,11 +136,24 @@ class RankProgramWriter {
     EventId done{};
   };
 
-  void begin_streams(std::uint32_t rank) {
-    std::vector<std::uint32_t> stages;
-    for (std::uint32_t c = 0; c < shape_.virtual_stages; ++c) {
-      stages.push_back(c * shape_.ranks + ranks_.place(rank));
+  /// The steps from `begin` on that overlap; none at the end.
+  [[nodiscard]] static std::span<const PipelineStep> overlapping(const StepOrder& order,
+                                                                 std::size_t begin) {
+    if (begin == order.size()) return {};
+    return {order.data() + begin, end_of_overlap(order, begin) - begin};
+  }
+
+  template <class Visitor>
+  void for_each_task(std::uint32_t line, std::span<const PipelineStep> steps, Visitor visit) const {
+    for (const PipelineStep& step : steps) {
+      for (const std::span<const TaskId> pass : tasks_.of(line, step)) {
+        for (const TaskId task : pass) visit(task);
+      }
     }
+  }
+
+  void begin_streams(std::uint32_t rank) {
+    const std::vector<std::uint32_t> stages = shape_.stages_of(ranks_.place(rank));
     std::string name =
         fmt::format("stage{} {}", stages.size() > 1 ? "s" : "", fmt::join(stages, ", "));
     if (ranks_.replicas > 1) {
@@ -172,15 +186,22 @@ class RankProgramWriter {
         plan_.streams.push_back({.device = DeviceId{rank}, .priority = 0, .name = "communication"});
   }
 
-  void post_receives(std::uint32_t line, const PipelineStep& step) {
+  void post_receives(std::uint32_t line, std::span<const PipelineStep> steps) {
     if (options_.transfers == PipelineTransfers::blocking) return;
-    for (const std::span<const TaskId> pass : tasks_.of(line, step)) {
-      for (const TaskId task : pass) {
-        messages_.for_each_needed(task, [this](std::uint32_t message) {
-          if (messages_.post(message)) calls_->push_back(HostCall::irecv(message));
-        });
-      }
+    for_each_task(line, steps, [this](TaskId task) {
+      messages_.for_each_needed(task, [this](std::uint32_t message) {
+        if (messages_.post(message)) calls_->push_back(HostCall::irecv(message));
+      });
+    });
+  }
+
+  void launch(std::uint32_t line, std::span<const PipelineStep> steps) {
+    if (steps.size() > 1) {
+      for_each_task(line, steps, [this](TaskId task) {
+        messages_.for_each_needed(task, [this](std::uint32_t message) { receive(message); });
+      });
     }
+    for_each_task(line, steps, [this](TaskId task) { launch(task); });
   }
 
   void launch(TaskId task) {
@@ -202,14 +223,12 @@ class RankProgramWriter {
     if (messages_.wait_for(message)) calls_->push_back(HostCall::wait_message(message));
   }
 
-  /// What the step made for others leaves once all its passes are done.
-  void send(std::uint32_t line, const PipelineStep& step) {
+  /// What the steps made for others leaves once all their passes are done.
+  void send(std::uint32_t line, std::span<const PipelineStep> steps) {
     made_.clear();
-    for (const std::span<const TaskId> pass : tasks_.of(line, step)) {
-      for (const TaskId task : pass) {
-        messages_.for_each_made(task, [this](std::uint32_t message) { made_.push_back(message); });
-      }
-    }
+    for_each_task(line, steps, [this](TaskId task) {
+      messages_.for_each_made(task, [this](std::uint32_t message) { made_.push_back(message); });
+    });
     if (made_.empty()) return;
     calls_->push_back(HostCall::synchronize_stream(compute_));
     if (options_.transfers == PipelineTransfers::blocking) return send_blocking();

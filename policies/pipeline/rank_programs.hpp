@@ -5,7 +5,9 @@
 #include "sim/plan/policy.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace schedlab {
 
@@ -44,5 +46,17 @@ struct RankProgramOptions {
                                  const std::string& policy,
                                  const StepOrderOf& order,
                                  const RankProgramOptions& options);
+
+/// The steps of each place as its first rank launches them, backward passes cut in two. nullopt:
+/// not one host a rank that launches every pass. Throws InfeasibleError as pipeline_shape().
+[[nodiscard]] std::optional<std::vector<StepOrder>> step_orders(const TaskGraph& graph,
+                                                                const Plan& plan,
+                                                                const std::string& policy);
+
+/// The same as PyTorch runs them: both backward passes are one step where the gradient leaves
+/// behind both, and a step overlaps with the next where what it makes leaves behind that.
+[[nodiscard]] std::optional<std::vector<StepOrder>> joined_step_orders(const TaskGraph& graph,
+                                                                       const Plan& plan,
+                                                                       const std::string& policy);
 
 }  // namespace schedlab

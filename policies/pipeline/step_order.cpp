@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <ranges>
 #include <string>
 #include <utility>
 
@@ -40,19 +41,31 @@ Visits interleaved_visits(const PipelineShape& shape, bool forward) {
 }
 
 void expect_one_chunk(const PipelineShape& shape) {
-  SCHEDLAB_EXPECTS(shape.virtual_stages == 1, "this order is for one virtual stage of each rank");
+  SCHEDLAB_EXPECTS(shape.virtual_stages == 1 && shape.placement == StagePlacement::loop,
+                   "this order is for one virtual stage of each rank");
 }
 
 }  // namespace
 
+std::vector<std::uint32_t> PipelineShape::stages_of(std::uint32_t place) const {
+  std::vector<std::uint32_t> result;
+  for (std::uint32_t stage = 0; stage < stages(); ++stage) {
+    for (std::uint32_t copy = 0; copy < map().copies(); ++copy) {
+      if (map().place(stage, copy) == place) result.push_back(stage);
+    }
+  }
+  return result;
+}
+
 StepOrder naive_order(const PipelineShape& shape, std::uint32_t rank) {
   StepOrder order;
+  const std::vector<std::uint32_t> stages = shape.stages_of(rank);
   for (std::uint32_t m = 0; m < shape.microbatches; ++m) {
-    for (std::uint32_t c = 0; c < shape.virtual_stages; ++c) {
-      add(order, StepKind::forward, c * shape.ranks + rank, m);
+    for (const std::uint32_t stage : stages) {
+      if (shape.place(stage, m) == rank) add(order, StepKind::forward, stage, m);
     }
-    for (std::uint32_t c = shape.virtual_stages; c-- > 0;) {
-      add(order, StepKind::backward, c * shape.ranks + rank, m);
+    for (const std::uint32_t stage : std::views::reverse(stages)) {
+      if (shape.place(stage, m) == rank) add(order, StepKind::backward, stage, m);
     }
   }
   return order;
@@ -60,16 +73,14 @@ StepOrder naive_order(const PipelineShape& shape, std::uint32_t rank) {
 
 StepOrder flush_order(const PipelineShape& shape, std::uint32_t rank) {
   StepOrder order;
-  for (std::uint32_t c = 0; c < shape.virtual_stages; ++c) {
+  const std::vector<std::uint32_t> stages = shape.stages_of(rank);
+  const auto pass = [&](StepKind kind, std::uint32_t stage) {
     for (std::uint32_t m = 0; m < shape.microbatches; ++m) {
-      add(order, StepKind::forward, c * shape.ranks + rank, m);
+      if (shape.place(stage, m) == rank) add(order, kind, stage, m);
     }
-  }
-  for (std::uint32_t c = shape.virtual_stages; c-- > 0;) {
-    for (std::uint32_t m = 0; m < shape.microbatches; ++m) {
-      add(order, StepKind::backward, c * shape.ranks + rank, m);
-    }
-  }
+  };
+  for (const std::uint32_t stage : stages) pass(StepKind::forward, stage);
+  for (const std::uint32_t stage : std::views::reverse(stages)) pass(StepKind::backward, stage);
   return order;
 }
 

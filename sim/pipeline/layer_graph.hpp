@@ -41,8 +41,10 @@ struct Layer {
   OperationId backward_weight{};  ///< gradient of the parameters
   OperationId update{};           ///< the optimizer's step, once per batch
   Bytes parameters{};
-  Bytes activation{};  ///< of the output; a stage that reads it receives it once
-  Bytes kept{};        ///< what the backward pass needs of the forward pass
+  Bytes
+      expert_parameters{};  ///< of these, what each of LayerGraph::tensor_parallel ranks has alone
+  Bytes activation{};       ///< of the output; a stage that reads it receives it once
+  Bytes kept{};             ///< what the backward pass needs of the forward pass
   /// Time to move the output to another stage, where a file says it; else it follows from the link.
   std::optional<Duration> transfer{};
   std::string tied{};  ///< layers with the same word share their parameters; empty: none
@@ -66,7 +68,12 @@ struct LayerGraph {
   std::int64_t samples = 1;  ///< in one microbatch
   /// Ranks that share every layer; work and bytes are one rank's part, all parts are alike.
   std::uint32_t tensor_parallel = 1;
+  /// They share the experts of layers only: each has microbatches of its own, and a copy of all
+  /// other parameters.
+  bool expert_parallel = false;
   IdVector<OperationId, Operation> operations{};
+  /// Where parts are not alike: the same operations as they are on the ranks from the second on.
+  std::vector<IdVector<OperationId, Operation>> other_operations{};
   IdVector<LayerId, Layer> layers{};
 
   friend bool operator==(const LayerGraph&, const LayerGraph&) = default;

@@ -32,10 +32,12 @@ StageProfile stage_profile(const LayerGraph& graph,
   LayerTimes sum;
   Bytes kept = stage.received;
   Bytes gradients;
+  Bytes experts;
   for (const LayerId id : stage.layers) {
     const Layer& layer = graph.layers[id];
     sum += times[id];
     kept += layer.kept;
+    experts += layer.expert_parameters;
     if (layer.parameters > Bytes{0}) gradients += layer.activation;
   }
   const Layer& first = graph.layers[stage.layers.front()];
@@ -49,6 +51,7 @@ StageProfile stage_profile(const LayerGraph& graph,
           .backward_weight = pass_cost(sum.backward_weight, graph.samples),
           .update = sum.update,
           .parameters = stage.parameters,
+          .expert_parameters = experts,
           .optimizer_state = Bytes{state},
           .kept_activations = per_sample(kept, graph.samples),
           .kept_gradients = per_sample(gradients, graph.samples)};

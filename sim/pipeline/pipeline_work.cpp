@@ -48,7 +48,7 @@ PipelineRanks pipeline_ranks(const TaskGraph& graph) {
   std::vector<bool> has_first_stage(graph.rank_count(), false);
   for (const TaskId task : graph.tasks()) {
     const Tags& tags = graph.tags(task);
-    if (tags.stage == 0 && pipeline_work(tags) == PipelineWork::forward) {
+    if (tags.stage == 0 && tags.microbatch == 0 && pipeline_work(tags) == PipelineWork::forward) {
       has_first_stage[graph.rank(task)] = true;
     }
   }

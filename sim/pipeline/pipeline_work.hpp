@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/base/enum_names.hpp"
 #include "sim/base/units.hpp"
 #include "sim/graph/task_graph.hpp"
 
@@ -38,8 +39,8 @@ inline constexpr std::size_t pipeline_work_count = 11;
 [[nodiscard]] std::optional<PipelineWork> pipeline_work(const Tags& tags);
 [[nodiscard]] Tags pipeline_tags(std::uint32_t stage, std::int64_t microbatch, PipelineWork work);
 
-/// Who is where: rank = (replica x places + stage modulo places) x tensor_parallel + lane, so that
-/// the ranks that share a stage are neighbours, and those of a data-parallel replica too.
+/// Who is where: rank = (replica x places + place) x tensor_parallel + lane, so that the ranks that
+/// share a stage are neighbours, and those of a data-parallel replica too.
 struct PipelineRanks {
   std::uint32_t replicas = 0;         ///< data-parallel; 0: the graph is no pipeline
   std::uint32_t places = 1;           ///< of a replica, each with tensor_parallel ranks
@@ -54,6 +55,40 @@ struct PipelineRanks {
     return rank / tensor_parallel / places * tensor_parallel + rank % tensor_parallel;
   }
   friend bool operator==(const PipelineRanks&, const PipelineRanks&) = default;
+};
+
+/// Which place of a replica has which stage.
+enum class StagePlacement : std::uint8_t {
+  loop,           ///< stage k at place k modulo places
+  v,              ///< the same there and back: the places' last has two stages in a row
+  bidirectional,  ///< a copy of stage k at place k, one at the place as far from the last; the
+                  ///< second half of the micro-batches goes the other way
+};
+template <>
+struct EnumNames<StagePlacement> {
+  static constexpr auto names = name_list("loop", "v", "bidirectional");
+};
+
+/// Where the passes of a replica are done.
+struct StageMap {
+  std::uint32_t places = 1;
+  std::uint32_t microbatches = 1;
+  StagePlacement placement = StagePlacement::loop;
+
+  /// How many places have a copy of a stage.
+  [[nodiscard]] std::uint32_t copies() const {
+    return placement == StagePlacement::bidirectional ? 2 : 1;
+  }
+  /// Which copy of a stage does the micro-batch's passes.
+  [[nodiscard]] std::uint32_t copy_of(std::uint32_t microbatch) const {
+    return copies() == 2 && microbatch >= (microbatches + 1) / 2 ? 1 : 0;
+  }
+  [[nodiscard]] std::uint32_t place(std::uint32_t stage, std::uint32_t copy) const {
+    const std::uint32_t at = stage % places;
+    const bool back = placement == StagePlacement::v ? stage / places % 2 == 1 : copy == 1;
+    return back ? places - 1 - at : at;
+  }
+  friend bool operator==(const StageMap&, const StageMap&) = default;
 };
 
 /// The ranks of a pipeline's graph. How many ranks share a stage is how many a collective within a

@@ -29,6 +29,7 @@ struct StageProfile {
                                ///< micro-batches before
   Duration update{0};          ///< of its parameters, once an iteration
   Bytes parameters{};          ///< weights; their gradients are as large
+  Bytes expert_parameters{};   ///< of these, what the ranks that share the stage do not have alike
   Bytes optimizer_state{};
   /// Per sample, held from the forward pass to the last backward pass, the stage's input included.
   Bytes kept_activations{};

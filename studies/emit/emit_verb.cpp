@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "studies/emit/emit_verb.hpp"
 
+#include "policies/pipeline/rank_programs.hpp"
+#include "policies/pipeline/schedule_csv.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 #include "studies/base/output_folder.hpp"
@@ -18,13 +20,28 @@
 namespace schedlab {
 namespace {
 
+/// A CSV of torch.distributed.pipelining: the order of each rank's passes.
+EmittedSource schedule_source(const EmittedPlan& emitted) {
+  const auto orders = joined_step_orders(emitted.graph(), emitted.plan, "--as pytorch_schedule");
+  if (!orders) {
+    throw InfeasibleError("the plan is not emitted: its ranks do not each launch their passes");
+  }
+  return {.text = schedule_csv(*orders), .what = "passes of the stages of a pipeline"};
+}
+
+bool is_schedule(const EmitOptions& options) {
+  return options.language == "pytorch_schedule";
+}
+
 EmittedSource source_of(const EmittedPlan& emitted, const EmitOptions& options) {
-  if (options.language == "pytorch") {
-    if (options.precision.empty()) return pytorch_source(emitted);
+  if (options.language != "cuda") {
+    if (options.precision.empty()) {
+      return is_schedule(options) ? schedule_source(emitted) : pytorch_source(emitted);
+    }
     throw InputError({.file = "--precision",
                       .pointer = {},
                       .found = options.precision,
-                      .expected = "nothing with --as pytorch, whose operators have types",
+                      .expected = "nothing but with --as cuda",
                       .hint = {}});
   }
   std::optional<ProductPrecision> precision;
@@ -42,7 +59,8 @@ int run(const EmitOptions& options, const Terminal& terminal) {
                       .expected = "a name for a new file",
                       .hint = "--overwrite replaces it"});
   }
-  const EmittedPlan emitted = load_emitted_plan(options.input, options.plan, terminal.stop);
+  const auto load = is_schedule(options) ? load_checked_plan : load_emitted_plan;
+  const EmittedPlan emitted = load(options.input, options.plan, terminal.stop);
   const EmittedSource source = source_of(emitted, options);
   const auto write = [&](const std::filesystem::path& file) {
     write_file_atomically(file, source.text);

@@ -97,7 +97,7 @@ ScenarioAs cut_of_plan(ScenarioSpace& space, const Scenario& scenario, const fs:
 
 }  // namespace
 
-EmittedPlan load_emitted_plan(const std::string& input,
+EmittedPlan load_checked_plan(const std::string& input,
                               const std::string& plan_file,
                               const StopFlag* stop) {
   const bool folder = fs::is_directory(input);
@@ -148,6 +148,13 @@ EmittedPlan load_emitted_plan(const std::string& input,
   emitted.problem = made.run.scenario.problem;
   emitted.plan = std::move(made.run.plan);
   emitted.makespan = made.metrics.makespan;
+  return emitted;
+}
+
+EmittedPlan load_emitted_plan(const std::string& input,
+                              const std::string& plan_file,
+                              const StopFlag* stop) {
+  EmittedPlan emitted = load_checked_plan(input, plan_file, stop);
   expect_one_device(emitted);
   return emitted;
 }

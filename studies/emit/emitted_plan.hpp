@@ -32,6 +32,10 @@ struct EmittedPlan {
 [[nodiscard]] EmittedPlan load_emitted_plan(const std::string& input,
                                             const std::string& plan_file,
                                             const StopFlag* stop = nullptr);
+/// The same for any number of devices and ranks.
+[[nodiscard]] EmittedPlan load_checked_plan(const std::string& input,
+                                            const std::string& plan_file,
+                                            const StopFlag* stop = nullptr);
 
 /// Tasks in the order in which the host launches them.
 [[nodiscard]] std::vector<TaskId> launch_order(const Plan& plan);

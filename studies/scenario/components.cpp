@@ -48,7 +48,7 @@ const WorkloadInfo& workload_info(const std::string& kind) {
 }
 
 /// Options that name a file, relative to the spec.
-constexpr std::array<const char*, 2> path_options{"path", "partition_path"};
+constexpr std::array<const char*, 3> path_options{"path", "partition_path", "routing_path"};
 
 /// The members that are options: neither the label nor what names the component.
 void take_options(const JsonNode& node,

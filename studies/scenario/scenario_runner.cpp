@@ -47,8 +47,7 @@ void expect_all_ranks(const PolicyInfo& info, const TaskGraph& graph) {
   if (info.for_ranks || info.ready_made) return;
   throw InfeasibleError(
       fmt::format("{} schedules one device, but the workload is divided among {} ranks\n  use one "
-                  "of pipeline_naive, pipeline_flush, pipeline_1f1b, pipeline_interleaved_1f1b, "
-                  "pipeline_zb_h1",
+                  "of pipeline_*, as pipeline_1f1b or pipeline_zb_h1",
                   info.name,
                   graph.rank_count()));
 }

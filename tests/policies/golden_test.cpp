@@ -91,7 +91,15 @@ std::string saved_plan(const PolicyInfo& info) {
 }
 
 std::string pipeline_plan(const PolicyInfo& info) {
-  const testing::PipelineRun run{testing::equal_pipeline(2, 3), info.name};
+  const testing::TemporaryFolder folder;
+  std::map<std::string, OptionValue> options;
+  if (info.name == "pipeline_file") {
+    const std::string path = (folder.path() / "schedule.csv").string();
+    write_file_atomically(path, "0F0,0F1,0F2,0B0,0B1,0B2\n1F0,1B0,1F1,1B1,1F2,1I2,1W2\n");
+    options["path"] = path;
+  }
+  const testing::PipelineRun run{
+      testing::placed_pipeline(testing::placement_for(info.name), 2, 3), info.name, options};
   return plan_text(run.graph, run.plan);
 }
 

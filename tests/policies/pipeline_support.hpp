@@ -26,6 +26,15 @@ inline const std::vector<std::string>& pipeline_policy_names() {
   return names;
 }
 
+/// Where the policy wants stages to be.
+inline StagePlacement placement_for(const std::string& policy) {
+  if (policy == "pipeline_dualpipe" || policy == "pipeline_chimera") {
+    return StagePlacement::bidirectional;
+  }
+  const bool v = policy == "pipeline_zb_v" || policy == "pipeline_dualpipe_v";
+  return v ? StagePlacement::v : StagePlacement::loop;
+}
+
 /// Equal stages, one sample in each micro-batch, messages that take no time.
 inline PipelineSpec equal_pipeline(std::uint32_t stages, std::int64_t microbatches) {
   PipelineSpec spec;
@@ -37,6 +46,17 @@ inline PipelineSpec equal_pipeline(std::uint32_t stages, std::int64_t microbatch
   spec.profile.links = chain_links(stages, Bytes{0});
   spec.batch = microbatches;
   spec.microbatches = microbatches;
+  return spec;
+}
+
+/// The same for so many ranks, whose stages are placed; two on each rank of a V.
+inline PipelineSpec placed_pipeline(StagePlacement placement,
+                                    std::uint32_t ranks,
+                                    std::int64_t microbatches) {
+  const std::uint32_t each = placement == StagePlacement::v ? 2 : 1;
+  PipelineSpec spec = equal_pipeline(each * ranks, microbatches);
+  spec.virtual_stages = each;
+  spec.placement = placement;
   return spec;
 }
 

@@ -29,15 +29,17 @@ struct GptOperator {
   std::vector<Kernel> backward_data{};
   std::vector<Kernel> backward_weight{};
   std::int64_t parameters = 0;
-  std::int64_t kept = 0;           ///< elements
-  std::int64_t outputs = 0;        ///< elements
+  std::int64_t expert_parameters = 0;  ///< of these, of this rank alone
+  std::int64_t kept = 0;               ///< elements
+  std::int64_t outputs = 0;            ///< elements
   bool reads_block = false;        ///< besides the operator before, the block's input or its middle
   std::vector<LayerJoin> joins{};  ///< positions among the operator's own kernels
 };
 
 class GptMaker {
  public:
-  explicit GptMaker(const GptSpec& spec)
+  /// `lane`: which of the ranks that share experts.
+  GptMaker(const GptSpec& spec, std::size_t lane)
       : spec_(spec),
         rows_(spec.samples * spec.window),
         ranks_(spec.tensor_parallel),
@@ -46,7 +48,14 @@ class GptMaker {
         words_(ceil_div(spec.vocabulary, ranks_)),
         element_(bytes_per_element(spec.type)) {
     graph_.name = "gpt";
-    graph_.tensor_parallel = static_cast<std::uint32_t>(ranks_);
+    graph_.tensor_parallel = static_cast<std::uint32_t>(std::max(ranks_, spec.expert_parallel));
+    graph_.expert_parallel = spec.expert_parallel > 1;
+    if (spec.experts > 0) {
+      const std::vector<std::int64_t> tokens = tokens_of_expert_ranks(spec);
+      routed_ = std::max(tokens[lane], std::int64_t{1});
+      most_routed_ =
+          std::max(*std::max_element(tokens.begin(), tokens.end()), rows_ * spec.experts_per_token);
+    }
     graph_.samples = spec.samples;
   }
 
@@ -210,6 +219,14 @@ class GptMaker {
 
   [[nodiscard]] std::vector<GptOperator> block_operators() const {
     const std::int64_t h = spec_.hidden;
+    if (spec_.experts > 0) {
+      return {norm("norm_1"),
+              by_columns("qkv", 3 * h),
+              attention(),
+              by_rows("projection", h),
+              norm("norm_2"),
+              experts()};
+    }
     GptOperator up = by_columns("ffn_up", 4 * h);
     const std::int64_t wide = up.outputs;
     up.forward.push_back(over(wide, 1, gelu_flops));
@@ -225,6 +242,68 @@ class GptMaker {
             norm("norm_2"),
             std::move(up),
             by_rows("ffn_down", 4 * h)};
+  }
+  /// The tokens of this rank's experts times the matrices of all of them.
+  [[nodiscard]] Kernel grouped_product(std::int64_t m, std::int64_t n, std::int64_t k) const {
+    Kernel kernel = product(m, n, k);
+    const std::int64_t matrices = spec_.experts / spec_.expert_parallel - 1;
+    kernel.bytes_read += Bytes{matrices * n * k * element_};
+    return kernel;
+  }
+  [[nodiscard]] Kernel grouped_gradient(std::int64_t m, std::int64_t n, std::int64_t k) const {
+    Kernel kernel = product(m, n, k);
+    const std::int64_t matrices = spec_.experts / spec_.expert_parallel - 1;
+    kernel.bytes_written += Bytes{matrices * m * n * element_};
+    return kernel;
+  }
+  /// Tokens to the experts' ranks, or back.
+  void exchange(LayerPass pass, std::uint32_t kernels, GptOperator& one) const {
+    if (spec_.expert_parallel == 1) return;
+    one.joins.push_back({.pass = pass,
+                         .kernels = kernels,
+                         .op = CollectiveOp::all_to_all,
+                         .bytes = Bytes{most_routed_ * spec_.hidden * element_}});
+  }
+  /// Router, tokens sorted by expert, dispatch, the experts, combine, weighted sum and residual.
+  [[nodiscard]] GptOperator experts() const {
+    const std::int64_t h = spec_.hidden;
+    const std::int64_t w = spec_.expert_hidden > 0 ? spec_.expert_hidden : 4 * h;
+    const std::int64_t own = rows_ * spec_.experts_per_token;
+    const std::int64_t here = spec_.experts / spec_.expert_parallel;
+    GptOperator one{
+        .name = "experts",
+        .forward = {product(rows_, spec_.experts, h),
+                    softmax_kernel(rows_, spec_.experts, spec_.type),
+                    over(own * h, 1, 0),
+                    grouped_product(routed_, w, h),
+                    over(routed_ * w, 2, 1 + gelu_flops),  // bias
+                    grouped_product(routed_, h, w),
+                    over(routed_ * h, 1, 1),
+                    over(own * h, 2, 2),
+                    over(own_state_, 2, 1)},
+        .backward_data = {over(own * h, 2, 2),
+                          grouped_product(routed_, w, h),
+                          over(routed_ * w, 2, gelu_gradient_flops),
+                          grouped_product(routed_, h, w),
+                          over(own * h, 2, 1),
+                          over(rows_ * spec_.experts, 2, softmax_gradient_flops),
+                          product(rows_, h, spec_.experts),
+                          over(own_state_, 2, 1)},
+        .backward_weight = {grouped_gradient(h, w, routed_),
+                            row_reduction_kernel(w, routed_, spec_.type),
+                            grouped_gradient(w, h, routed_),
+                            row_reduction_kernel(h, routed_, spec_.type),
+                            product(h, spec_.experts, rows_)},
+        .parameters = h * spec_.experts + here * (2 * h * w + h + w),
+        .expert_parameters = spec_.expert_parallel > 1 ? here * (2 * h * w + h + w) : 0,
+        .kept = most_routed_ * (h + 2 * w) + own * h + rows_ * spec_.experts + own_state_,
+        .outputs = own_state_,
+        .reads_block = true};
+    exchange(LayerPass::forward, 3, one);
+    exchange(LayerPass::forward, 7, one);
+    exchange(LayerPass::backward_data, 1, one);
+    exchange(LayerPass::backward_data, 4, one);
+    return one;
   }
   [[nodiscard]] GptOperator embedding() const {
     const std::int64_t state = rows_ * spec_.hidden;
@@ -294,6 +373,7 @@ class GptMaker {
       take_joins(one, LayerPass::forward, all.forward.size());
       all.forward.insert(all.forward.end(), one.forward.begin(), one.forward.end());
       all.parameters += one.parameters;
+      all.expert_parameters += one.expert_parameters;
       all.kept += one.kept;
       all.outputs = one.outputs;
     }
@@ -315,6 +395,7 @@ class GptMaker {
       layer.update = operation(name, "update", {update_kernel(all.parameters)});
     }
     layer.parameters = Bytes{all.parameters * element_};
+    layer.expert_parameters = Bytes{all.expert_parameters * element_};
     layer.kept = Bytes{all.kept * element_};
     layer.activation = Bytes{all.outputs * element_};
     layer.joins = std::move(all.joins);
@@ -357,6 +438,8 @@ class GptMaker {
   std::int64_t own_state_;  // elements of their state
   std::int64_t words_;      // of a rank
   std::int64_t element_;
+  std::int64_t routed_ = 0;       // tokens of this rank's experts
+  std::int64_t most_routed_ = 0;  // that any rank has, before or after an exchange
   LayerGraph graph_;
 };
 
@@ -364,7 +447,16 @@ class GptMaker {
 
 LayerGraph gpt_layer_graph(const GptSpec& spec) {
   expect_valid(spec);
-  return GptMaker(spec).run();
+  LayerGraph graph = GptMaker(spec, 0).run();
+  if (spec.experts == 0) return graph;
+  const std::vector<std::int64_t> tokens = tokens_of_expert_ranks(spec);
+  if (std::all_of(tokens.begin(), tokens.end(), [&](auto t) { return t == tokens.front(); })) {
+    return graph;
+  }
+  for (std::size_t lane = 1; lane < tokens.size(); ++lane) {
+    graph.other_operations.push_back(GptMaker(spec, lane).run().operations);
+  }
+  return graph;
 }
 
 }  // namespace schedlab

@@ -5,6 +5,7 @@
 #include "workloads/models/recurrent/recurrent.hpp"
 
 #include <cstdint>
+#include <vector>
 
 namespace schedlab {
 
@@ -35,6 +36,13 @@ struct GptSpec {
   std::int64_t tensor_parallel = 1;  ///< ranks that share each layer; divides heads
   /// Norms, residuals and what is kept of them are divided among these ranks, too, token by token.
   bool sequence_parallel = false;
+  // Mixture of experts.
+  std::int64_t experts = 0;  ///< that each block has instead of its feed-forward network; 0: none
+  std::int64_t experts_per_token = 2;
+  std::int64_t expert_hidden = 0;    ///< width inside an expert; 0: 4 hidden
+  std::int64_t expert_parallel = 1;  ///< ranks that share the experts; divides them
+  double routing_exponent = 0;    ///< expert e gets tokens like 1 / (e + 1)^exponent; 0: balanced
+  std::vector<double> routing{};  ///< shares of the experts instead; empty: by the exponent
 };
 
 /// Embedding (words and positions), blocks of normalisation, attention, normalisation and a
@@ -54,6 +62,16 @@ struct GptSpec {
 /// all-gather, and gathers again what weight gradients read. Not in it: the sums of the gradients
 /// of norms and positions that sequence parallelism needs once a batch.
 ///
+/// Experts (Lepikhin et al., GShard, arXiv 2006.16668; Rajbhandari et al., DeepSpeed-MoE, arXiv
+/// 2201.05596): a router sends each token to `experts_per_token` experts; no token is dropped. Each
+/// of `expert_parallel` ranks has sequences of its own, all other layers, and an equal part of the
+/// experts, in their order: an all-to-all brings the tokens there (dispatch), another the results
+/// back (combine), and likewise backward. Its bytes are those of the rank that holds most before or
+/// after it. The experts of a rank are one grouped product. What is kept is that of the rank with
+/// most tokens.
+///
+///   parameters of a block   4 h^2 + 8 h + h E + E (2 h w + h + w)   (E experts of width w)
+///
 /// Errors   InfeasibleError naming the number at fault: sizes that do not divide, a stride longer
 ///          than the window, more layers than can be numbered.
 /// Source   Radford et al., Language Models are Unsupervised Multitask Learners, 2019; fixed
@@ -62,6 +80,11 @@ struct GptSpec {
 
 /// Throws what gpt_layer_graph() throws.
 void expect_valid(const GptSpec& spec);
+
+/// Tokens of one microbatch of all ranks that the experts of each rank get, by their shares, the
+/// largest remainders rounded up: they add up to expert_parallel x samples x window x
+/// experts_per_token.
+[[nodiscard]] std::vector<std::int64_t> tokens_of_expert_ranks(const GptSpec& spec);
 
 /// Keys that a token looks at on average, rounded up.
 [[nodiscard]] std::int64_t mean_keys(const GptSpec& spec);

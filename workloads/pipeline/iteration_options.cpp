@@ -21,6 +21,13 @@ void refuse_option(const char* option, std::string found, std::string expected) 
 void add_round_options(std::vector<OptionSpec>& options) {
   options.push_back(
       size_option("virtual_stages", 1, "stages on each rank; divides their number", 1, 32767));
+  options.push_back({.name = "placement",
+                     .default_value = std::string{to_string(StagePlacement::loop)},
+                     .doc = "loop: stage k on rank k modulo ranks; v: there and back, for "
+                            "pipeline_zb_v and pipeline_dualpipe_v; bidirectional: each stage on "
+                            "two ranks, the second half of the micro-batches goes the other way, "
+                            "for pipeline_dualpipe and pipeline_chimera.",
+                     .allowed = enum_names<StagePlacement>()});
   options.push_back(size_option("replicas", 1, "data-parallel replicas, each a pipeline", 1, 1e6));
   options.push_back(size_option("microbatches", 8, "of each replica in an iteration"));
   options.push_back(size_option(
@@ -48,6 +55,16 @@ void set_round(const Options& o, std::int64_t samples, PipelineSpec& spec) {
   }
   spec.replicas = static_cast<std::uint32_t>(o.integer("replicas"));
   spec.microbatches = o.integer("microbatches");
+  spec.placement = *enum_from<StagePlacement>(o.text("placement"));
+  if (spec.placement == StagePlacement::bidirectional &&
+      (spec.virtual_stages > 1 || stages % 2 != 0 || spec.microbatches < 2)) {
+    refuse_option("placement",
+                  fmt::format("bidirectional with {} stages, {} virtual_stages, {} microbatches",
+                              stages,
+                              spec.virtual_stages,
+                              spec.microbatches),
+                  "an even number of stages, one virtual stage and two microbatches at least");
+  }
   const std::int64_t least = spec.replicas * spec.microbatches;
   spec.batch = o.integer("batch") == 0 ? least * samples : o.integer("batch");
   if (spec.batch < least) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/pipeline/layer_workloads.hpp"
 
+#include "sim/base/error.hpp"
+#include "sim/base/file.hpp"
 #include "sim/base/spelling.hpp"
 #include "workloads/entry_options.hpp"
 #include "workloads/models/convolution/conv_nets.hpp"
@@ -10,12 +12,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <utility>
 
 namespace schedlab {
 namespace {
 
 using detail::ConvLayers;
+using detail::number_option;
 using detail::size_option;
 using MakeNet = ConvLayers (*)(std::int64_t image, std::int64_t classes);
 
@@ -74,6 +80,41 @@ ConvLayers plain_inception_v3(std::int64_t image, std::int64_t classes) {
   return detail::inception_v3_layers(image, classes, false);
 }
 
+/// Numbers between blanks, commas and ends of lines.
+std::vector<double> read_routing(const std::string& path) {
+  const std::string text = read_file(path);
+  std::vector<double> shares;
+  double sum = 0;
+  const char* next = text.data();
+  const char* const end = next + text.size();
+  const auto is_gap = [](char c) {
+    return c == ' ' || c == ',' || c == '\n' || c == '\r' || c == '\t';
+  };
+  while (true) {
+    while (next != end && is_gap(*next)) ++next;
+    if (next == end) break;
+    double share = 0;
+    const auto [behind, error] = std::from_chars(next, end, share);
+    if (error != std::errc{} || !std::isfinite(share) || share < 0 ||
+        (behind != end && !is_gap(*behind))) {
+      throw InputError({.file = path,
+                        .pointer = fmt::format("number {}", shares.size() + 1),
+                        .found = fmt::format("\"{}\"", std::string{next, std::min(end, next + 20)}),
+                        .expected = "how many tokens an expert gets, or its share, at least 0",
+                        .hint = {}});
+    }
+    shares.push_back(share);
+    sum += share;
+    next = behind;
+  }
+  if (sum > 0) return shares;
+  throw InputError({.file = path,
+                    .pointer = {},
+                    .found = "no share above 0",
+                    .expected = "a number for each expert",
+                    .hint = {}});
+}
+
 LayerWorkload gpt() {
   const GptSpec d;
   return {
@@ -117,7 +158,31 @@ LayerWorkload gpt() {
                               4096),
                   {.name = "sequence_parallel",
                    .default_value = d.sequence_parallel,
-                   .doc = "these ranks share norms and residuals too, token by token"}},
+                   .doc = "these ranks share norms and residuals too, token by token"},
+                  size_option("experts",
+                              d.experts,
+                              "of each block, instead of its feed-forward network; 0: none",
+                              0),
+                  size_option("experts_per_token", d.experts_per_token, "that a token goes to"),
+                  size_option("expert_hidden",
+                              d.expert_hidden,
+                              "width inside an expert; 0: four times hidden",
+                              0),
+                  size_option("expert_parallel",
+                              d.expert_parallel,
+                              "ranks that share the experts, each with samples of its own; "
+                              "tokens go there and back by all-to-all",
+                              1,
+                              4096),
+                  number_option("routing_exponent",
+                                d.routing_exponent,
+                                "expert e (from 1) gets tokens like e to the minus this (Zipf); 0: "
+                                "as many as each other",
+                                0,
+                                10),
+                  {.name = "routing_path",
+                   .default_value = std::string{},
+                   .doc = "file with a number for each expert, its tokens or share, instead"}},
       .make = [](const Options& o) {
         GptSpec spec;
         const std::string& attention = o.text("attention");
@@ -127,6 +192,12 @@ LayerWorkload gpt() {
         spec.master_weights = o.flag("master_weights");
         spec.tensor_parallel = o.integer("tensor_parallel");
         spec.sequence_parallel = o.flag("sequence_parallel");
+        spec.experts = o.integer("experts");
+        spec.experts_per_token = o.integer("experts_per_token");
+        spec.expert_hidden = o.integer("expert_hidden");
+        spec.expert_parallel = o.integer("expert_parallel");
+        spec.routing_exponent = o.number("routing_exponent");
+        if (!o.text("routing_path").empty()) spec.routing = read_routing(o.text("routing_path"));
         spec.blocks = o.integer("blocks");
         spec.samples = o.integer("samples");
         spec.vocabulary = o.integer("vocabulary");

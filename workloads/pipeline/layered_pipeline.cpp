@@ -220,6 +220,7 @@ PipelineSpec layered_pipeline(const LayerGraph& graph,
   }
   PipelineSpec spec;
   spec.tensor_parallel = graph.tensor_parallel;
+  spec.expert_parallel = graph.expert_parallel;
   spec.profile = partition_profile(
       graph, times_at(graph, passes.rate), partition, passes.labels, passes.optimizer_copies);
   if (passes.rate.count() > 0) {
@@ -229,6 +230,12 @@ PipelineSpec layered_pipeline(const LayerGraph& graph,
     }
   } else {
     spec.operators = stage_operators(graph, partition, !passes.operators);
+    LayerGraph other = graph;
+    for (const auto& operations : graph.other_operations) {
+      other.operations = operations;
+      spec.operators->other_operations.push_back(
+          stage_operators(other, partition, !passes.operators).operations);
+    }
   }
   return spec;
 }

@@ -14,20 +14,29 @@ namespace schedlab::detail {
 
 PipelineEmitter::PipelineEmitter(const PipelineSpec& spec)
     : spec_(spec),
-      ranks_(static_cast<std::uint32_t>(spec.profile.stages.size()) / spec.virtual_stages),
+      map_{.places = static_cast<std::uint32_t>(spec.profile.stages.size()) / spec.virtual_stages,
+           .microbatches = static_cast<std::uint32_t>(spec.microbatches),
+           .placement = spec.placement},
       compression_(spec.compression_ratio),
       rate_(spec.compression_rate),
       links_to_(spec.profile.stages.size()),
       links_from_(spec.profile.stages.size()),
       passes_(spec.profile.stages.size() * static_cast<std::size_t>(spec.microbatches)),
-      weight_gradients_(spec.profile.stages.size() * line_count()),
-      reduced_(spec.profile.stages.size() * line_count()) {
+      weight_gradients_(spec.profile.stages.size() * line_count() * map_.copies()),
+      reduced_(weight_gradients_.size()) {
   for (std::size_t i = 0; i < spec.profile.links.size(); ++i) {
     links_from_[spec.profile.links[i].from].push_back(i);
     links_to_[spec.profile.links[i].to].push_back(i);
   }
-  if (spec.operators) {
-    for (const Operation& each : spec.operators->operations) builder_.add_operation(each);
+  if (!spec.operators) return;
+  for (const Operation& each : spec.operators->operations) builder_.add_operation(each);
+  lane_offset_.assign(spec.tensor_parallel, 0);
+  for (std::uint32_t lane = 1; lane < spec.tensor_parallel; ++lane) {
+    if (spec.operators->other_operations.empty()) break;
+    const auto& others = spec.operators->other_operations[lane - 1];
+    SCHEDLAB_EXPECTS(others.size() == spec.operators->operations.size(), "operations of a lane");
+    lane_offset_[lane] = lane * static_cast<std::uint32_t>(others.size());
+    for (const Operation& each : others) builder_.add_operation(each);
   }
 }
 
@@ -38,11 +47,13 @@ void PipelineEmitter::begin_line(std::uint32_t line, std::vector<std::int64_t> s
   samples_ = std::move(samples);
   cargo_.assign(spec_.profile.links.size(), std::vector<Cargo>(samples_.size()));
   labels_.assign(samples_.size(), TensorId::none());
-  for (std::uint32_t stage = 0; stage < stage_count(); ++stage) {
-    weight_gradients_[line * stage_count() + stage] =
-        builder_.add_tensor({.name = fmt::format("weight_gradients({})", stage),
-                             .bytes = spec_.profile.stages[stage].parameters,
-                             .accumulate = true});
+  for (std::uint32_t copy = 0; copy < map_.copies(); ++copy) {
+    for (std::uint32_t stage = 0; stage < stage_count(); ++stage) {
+      weight_gradients_[index({line, stage, copy})] =
+          builder_.add_tensor({.name = fmt::format("weight_gradients({})", stage),
+                               .bytes = spec_.profile.stages[stage].parameters,
+                               .accumulate = true});
+    }
   }
 }
 
@@ -86,7 +97,9 @@ TaskId PipelineEmitter::task(std::uint32_t stage,
                              PipelineWork work,
                              OperationId id) {
   const TaskId made = builder_.add_task(id, pipeline_tags(stage, microbatch, work));
-  builder_.set_rank(made, rank_of(line_, stage));
+  const std::uint32_t copy =
+      microbatch < 0 ? copy_ : map_.copy_of(static_cast<std::uint32_t>(microbatch));
+  builder_.set_rank(made, rank_of({line_, stage, copy}));
   return made;
 }
 
@@ -104,7 +117,8 @@ PipelineEmitter::Span PipelineEmitter::pass(std::uint32_t stage,
   if (list != nullptr && !list->empty()) {
     Span span{};
     for (const OperationId id : *list) {
-      const TaskId next = task(stage, microbatch, work, id);
+      const OperationId own{id.value() + lane_offset_[line_ % spec_.tensor_parallel]};
+      const TaskId next = task(stage, microbatch, work, own);
       if (spec_.operators->collectives.contains(id)) builder_.joins(next, next_collective(id));
       if (span.last.valid()) builder_.add_edge(span.last, next);
       if (!span.first.valid()) span.first = next;
@@ -269,22 +283,22 @@ void PipelineEmitter::backward(std::uint32_t stage, std::int64_t microbatch) {
     builder_.writes(data.first, kept);
     builder_.reads(weight.last, kept);
   }
-  builder_.writes(weight.last, weight_gradients_[line_ * stage_count() + stage]);
+  const std::uint32_t copy = map_.copy_of(static_cast<std::uint32_t>(microbatch));
+  builder_.writes(weight.last, weight_gradients_[index({line_, stage, copy})]);
 }
 
-/// `parts`: (line, stage), one of each rank.
 void PipelineEmitter::join(std::uint32_t first_stage,
                            Bytes bytes,
-                           const std::vector<std::pair<std::uint32_t, std::uint32_t>>& parts) {
+                           const std::vector<Holder>& parts) {
   std::map<std::uint32_t, TaskId> by_rank;
   std::set<std::uint32_t> ranks;
-  for (const auto& [line, stage] : parts) ranks.insert(rank_of(line, stage));
+  for (const Holder& part : parts) ranks.insert(rank_of(part));
   if (ranks.size() < 2 || bytes <= Bytes{0}) return;
   const CollectiveId collective = builder_.add_collective(
       {.op = CollectiveOp::all_reduce, .bytes = bytes, .algorithm = spec_.algorithm});
   const OperationId all_reduce = operation(PipelineWork::all_reduce, Duration{0});
-  for (const auto& [line, stage] : parts) {
-    const auto [part, is_new] = by_rank.try_emplace(rank_of(line, stage));
+  for (const Holder& holder : parts) {
+    const auto [part, is_new] = by_rank.try_emplace(rank_of(holder));
     if (is_new) {
       // One number for all parts of a collective: that of its first stage.
       part->second =
@@ -292,18 +306,32 @@ void PipelineEmitter::join(std::uint32_t first_stage,
       builder_.set_rank(part->second, part->first);
       builder_.joins(part->second, collective);
     }
-    const std::size_t index = line * stage_count() + stage;
-    builder_.reads(part->second, weight_gradients_[index]);
-    reduced_[index].push_back(part->second);
+    builder_.reads(part->second, weight_gradients_[index(holder)]);
+    reduced_[index(holder)].push_back(part->second);
   }
 }
 
+std::vector<PipelineEmitter::Holder> PipelineEmitter::holders(std::uint32_t stage,
+                                                              std::uint32_t first_lane,
+                                                              std::uint32_t lanes) const {
+  std::vector<Holder> result;
+  for (std::uint32_t replica = 0; replica < spec_.replicas; ++replica) {
+    for (std::uint32_t lane = first_lane; lane < first_lane + lanes; ++lane) {
+      for (std::uint32_t copy = 0; copy < map_.copies(); ++copy) {
+        result.push_back({replica * spec_.tensor_parallel + lane, stage, copy});
+      }
+    }
+  }
+  return result;
+}
+
 void PipelineEmitter::join_lanes(Bytes bytes, const std::vector<std::uint32_t>& stages) {
-  for (std::uint32_t lane = 0; lane < spec_.tensor_parallel; ++lane) {
-    std::vector<std::pair<std::uint32_t, std::uint32_t>> parts;
-    for (std::uint32_t replica = 0; replica < spec_.replicas; ++replica) {
-      const std::uint32_t line = replica * spec_.tensor_parallel + lane;
-      for (const std::uint32_t stage : stages) parts.emplace_back(line, stage);
+  const std::uint32_t together = spec_.expert_parallel ? spec_.tensor_parallel : 1;
+  for (std::uint32_t lane = 0; lane < spec_.tensor_parallel; lane += together) {
+    std::vector<Holder> parts;
+    for (const std::uint32_t stage : stages) {
+      const std::vector<Holder> of_stage = holders(stage, lane, together);
+      parts.insert(parts.end(), of_stage.begin(), of_stage.end());
     }
     join(stages.front(), bytes, parts);
   }
@@ -311,25 +339,31 @@ void PipelineEmitter::join_lanes(Bytes bytes, const std::vector<std::uint32_t>& 
 
 void PipelineEmitter::synchronize() {
   for (std::uint32_t stage = 0; stage < stage_count(); ++stage) {
-    Bytes own = spec_.profile.stages[stage].parameters;
+    const Bytes experts = spec_.profile.stages[stage].expert_parameters;
+    Bytes own = spec_.profile.stages[stage].parameters - experts;
     for (const TiedParameters& tied : spec_.profile.tied) {
       const auto& stages = tied.stages;
       if (std::find(stages.begin(), stages.end(), stage) != stages.end()) own -= tied.bytes;
     }
     join_lanes(own, {stage});
+    for (std::uint32_t lane = 0; lane < spec_.tensor_parallel; ++lane) {
+      join(stage, experts, holders(stage, lane, 1));
+    }
   }
   for (const TiedParameters& tied : spec_.profile.tied) join_lanes(tied.bytes, tied.stages);
 }
 
 void PipelineEmitter::update() {
   for (line_ = 0; line_ < line_count(); ++line_) {
-    for (std::uint32_t stage = 0; stage < stage_count(); ++stage) {
-      const std::size_t index = line_ * stage_count() + stage;
+    for (std::uint32_t i = 0; i < stage_count() * map_.copies(); ++i) {
+      const std::uint32_t stage = i % stage_count();
+      copy_ = i / stage_count();
+      const std::size_t at = index({line_, stage, copy_});
       const StageProfile& profile = spec_.profile.stages[stage];
       const Span span = pass(stage, -1, PipelineWork::update);
-      builder_.reads(span.first, weight_gradients_[index]);
-      if (span.last != span.first) builder_.reads(span.last, weight_gradients_[index]);
-      for (const TaskId part : reduced_[index]) builder_.add_edge(part, span.first);
+      builder_.reads(span.first, weight_gradients_[at]);
+      if (span.last != span.first) builder_.reads(span.last, weight_gradients_[at]);
+      for (const TaskId part : reduced_[at]) builder_.add_edge(part, span.first);
       const TensorId weights =
           builder_.add_tensor({.name = fmt::format("parameters({})", stage),
                                .bytes = profile.parameters + profile.optimizer_state,

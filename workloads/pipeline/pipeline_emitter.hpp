@@ -50,9 +50,19 @@ class PipelineEmitter {
   [[nodiscard]] std::uint32_t stage_count() const {
     return static_cast<std::uint32_t>(spec_.profile.stages.size());
   }
-  [[nodiscard]] std::uint32_t rank_of(std::uint32_t line, std::uint32_t stage) const {
+  /// One of the copies of a stage: a rank has it.
+  struct Holder {
+    std::uint32_t line = 0;
+    std::uint32_t stage = 0;
+    std::uint32_t copy = 0;
+  };
+  [[nodiscard]] std::uint32_t rank_of(const Holder& of) const {
     const std::uint32_t lanes = spec_.tensor_parallel;
-    return (line / lanes * ranks_ + stage % ranks_) * lanes + line % lanes;
+    return (of.line / lanes * map_.places + map_.place(of.stage, of.copy)) * lanes +
+           of.line % lanes;
+  }
+  [[nodiscard]] std::size_t index(const Holder& of) const {
+    return (std::size_t{of.line} * map_.copies() + of.copy) * stage_count() + of.stage;
   }
   [[nodiscard]] std::uint32_t line_count() const { return spec_.replicas * spec_.tensor_parallel; }
   [[nodiscard]] std::size_t at(std::uint32_t stage, std::int64_t microbatch) const {
@@ -89,7 +99,7 @@ class PipelineEmitter {
                    PipelineWork work);
   /// Does what the link carries travel from rank to rank?
   [[nodiscard]] bool travels(const StageLink& link) const {
-    return link.from % ranks_ != link.to % ranks_;
+    return map_.place(link.from, 0) != map_.place(link.to, 0);
   }
   /// Is it packed by a task of its own?
   [[nodiscard]] bool packs(const StageLink& link) const {
@@ -101,14 +111,18 @@ class PipelineEmitter {
   [[nodiscard]] OperationId packing(PipelineWork work,
                                     std::int64_t microbatch,
                                     const StageLink& link);
-  void join(std::uint32_t first_stage,
-            Bytes bytes,
-            const std::vector<std::pair<std::uint32_t, std::uint32_t>>& parts);
-  /// join() for each lane: the parts of `stages` on that lane of all replicas.
+  void join(std::uint32_t first_stage, Bytes bytes, const std::vector<Holder>& parts);
+  /// join() of what the lanes have alike, for each lane or for all at once: all copies of `stages`
+  /// on all replicas.
   void join_lanes(Bytes bytes, const std::vector<std::uint32_t>& stages);
+  /// All copies of a stage on those lanes of all replicas.
+  [[nodiscard]] std::vector<Holder> holders(std::uint32_t stage,
+                                            std::uint32_t first_lane,
+                                            std::uint32_t lanes) const;
 
   const PipelineSpec& spec_;
-  std::uint32_t ranks_;  // of a line
+  StageMap map_;
+  std::vector<std::uint32_t> lane_offset_;  // of operations, by lane
   double compression_;
   Bandwidth rate_;
   TaskGraphBuilder builder_;
@@ -117,13 +131,14 @@ class PipelineEmitter {
   std::vector<std::vector<std::size_t>> links_from_;  // likewise
 
   std::uint32_t line_ = 0;
+  std::uint32_t copy_ = 0;                 // that is updated
   std::vector<CollectiveId> collectives_;  // of the passes of the present replica
   std::size_t next_collective_ = 0;        // of the present line
   std::vector<std::int64_t> samples_;
   std::vector<PassState> passes_;
   std::vector<std::vector<Cargo>> cargo_;  // by link, micro-batch
   std::vector<TensorId> labels_;           // by micro-batch
-  /// Weight gradients of all lines: [line x stages + stage].
+  /// Weight gradients of all holders, by index().
   std::vector<TensorId> weight_gradients_;
   std::vector<std::vector<TaskId>> reduced_;  // parts of collectives that the update waits for
 };

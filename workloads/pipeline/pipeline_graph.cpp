@@ -47,6 +47,9 @@ TaskGraph pipeline_graph(const PipelineSpec& spec) {
                    fmt::format("{} virtual_stages of {} stages", spec.virtual_stages, stages));
   SCHEDLAB_EXPECTS(spec.replicas >= 1 && spec.batch >= 1 && spec.microbatches >= 1,
                    "a pipeline needs replicas, samples and micro-batches");
+  SCHEDLAB_EXPECTS(spec.placement != StagePlacement::bidirectional ||
+                       (spec.virtual_stages == 1 && stages % 2 == 0 && spec.microbatches >= 2),
+                   "what a bidirectional pipeline needs");
   SCHEDLAB_EXPECTS(spec.tensor_parallel >= 1 && (spec.tensor_parallel == 1 || spec.operators),
                    "ranks that share a stage need operators");
   SCHEDLAB_EXPECTS(spec.compression_ratio >= 1, "a compression ratio is at least 1");

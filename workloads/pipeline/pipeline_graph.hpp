@@ -3,6 +3,7 @@
 
 #include "sim/base/ids.hpp"
 #include "sim/graph/task_graph.hpp"
+#include "sim/pipeline/pipeline_work.hpp"
 #include "sim/pipeline/stage_profile.hpp"
 
 #include <cstdint>
@@ -25,15 +26,22 @@ struct StageOperators {
   /// Operations of kind `collective`: what the ranks that share the stage do together.
   std::map<OperationId, CollectiveSpec> collectives{};
   std::vector<Passes> stages;
+  /// The operations of the ranks that share a stage from the second on; empty: the same.
+  std::vector<IdVector<OperationId, Operation>> other_operations{};
 };
 
 /// One iteration of training with a pipeline: a batch, its gradients, an update.
 struct PipelineSpec {
   PipelineProfile profile;
   std::uint32_t virtual_stages = 1;  ///< stages that each rank has; divides their number
-  std::uint32_t replicas = 1;        ///< data-parallel replicas, each a pipeline of its own
+  /// Which rank has which; bidirectional: one virtual stage, an even number of stages, and two
+  /// micro-batches at least.
+  StagePlacement placement = StagePlacement::loop;
+  std::uint32_t replicas = 1;  ///< data-parallel replicas, each a pipeline of its own
   /// Ranks that share each stage; profile and operators are one rank's part, all parts are alike.
   std::uint32_t tensor_parallel = 1;
+  /// These ranks have samples of their own, and alike all but StageProfile::expert_parameters.
+  bool expert_parallel = false;
   std::int64_t batch =
       1;  ///< samples of an iteration, shared by all replicas as equally as possible
   std::int64_t microbatches = 1;  ///< of each replica, as equal as possible
@@ -47,9 +55,10 @@ struct PipelineSpec {
 };
 
 /// The graph of one iteration, tagged as sim/pipeline/pipeline_work.hpp says. Stage k of replica g
-/// is on the T = tensor_parallel ranks from (g R + k mod R) T on, R = stages / virtual stages, so
-/// that with several virtual stages each rank has every R-th stage (Narayanan et al., SC 2021, doi
-/// 10.1145/3458817.3476209). Each of them receives what it needs from the one like it, whole.
+/// is on the T = tensor_parallel ranks from (g R + p) T on, R = stages / virtual stages, p its
+/// place: k mod R with `loop`, so that with several virtual stages each rank has every R-th stage
+/// (Narayanan et al., SC 2021, doi 10.1145/3458817.3476209). Each of them receives what it needs
+/// from the one like it, whole.
 ///
 /// Each replica works on its samples in micro-batches; weight gradients are added up over them,
 /// then summed over the replicas, those of tied parameters also over their stages, then each stage
