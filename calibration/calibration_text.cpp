@@ -93,6 +93,10 @@ std::string calibration_text(const MachineSpec& machine, const std::string& out,
                         fmt::format("slow-down beside others/{}", to_string(one.kind)),
                         one.factor);
   }
+  if (profile.hidden_latency > 0) {
+    text +=
+        fmt::format("  {:<36} {:>10.3f}\n", "latency hidden beside others", profile.hidden_latency);
+  }
   text += classes_text(fits);
   return text + fmt::format("\nwrote {}\n", out);
 }

@@ -2,6 +2,7 @@
 #include "calibration/device_calibration.hpp"
 
 #include "calibration/co_residency_fit.hpp"
+#include "calibration/hidden_latency.hpp"
 #include "calibration/micro_sweep.hpp"
 #include "calibration/product_transfer.hpp"
 #include "hw_models/profile_fits.hpp"
@@ -168,6 +169,8 @@ KernelProfile profile_of(DeviceBench& bench,
         bench, quick ? quick_effort : full_effort, kind, node_gap_us, profile.cut, profile.units));
   }
   const ProfileFits fits{profile};
+  profile.hidden_latency =
+      measure_hidden_latency(bench, quick ? quick_effort : full_effort, profile, fits, node_gap_us);
   for (const KernelClass& one : fits.classes()) {
     profile.valid += fmt::format("{}{} {}: {}",
                                  profile.valid.empty() ? "" : "; ",

@@ -348,6 +348,11 @@ KernelFit::Parts KernelFit::parts(const Kernel& kernel, std::uint32_t units) con
   return parts;
 }
 
+double KernelFit::waiting(const Kernel& kernel, std::uint32_t units) const {
+  const Parts sum = parts(kernel, units);
+  return std::max(0.0, 1 - (sum.flops + sum.bytes) / seconds(kernel, units));
+}
+
 double KernelFit::seconds(const Kernel& kernel, std::uint32_t units) const {
   const std::vector<double> place = place_of(kernel);
   double correction = 0;

@@ -65,6 +65,9 @@ class KernelFit {
     double fixed = 0;
   };
   [[nodiscard]] Parts parts(const Kernel& kernel, std::uint32_t units) const;
+  /// Share of seconds() that grows with neither FLOPs nor bytes: latencies, start and end, what the
+  /// correction adds. 0 to 1.
+  [[nodiscard]] double waiting(const Kernel& kernel, std::uint32_t units) const;
 
  private:
   friend std::vector<double> held_out_ratios(const std::vector<KernelSample>& samples,

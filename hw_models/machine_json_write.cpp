@@ -223,6 +223,7 @@ Json profile_json(const KernelProfile& profile) {
   json["noise"] = whole_or_real(profile.noise);
   if (profile.last_block_wait != 0)
     json["last_block_wait"] = whole_or_real(profile.last_block_wait);
+  if (profile.hidden_latency != 0) json["hidden_latency"] = whole_or_real(profile.hidden_latency);
   for (const CoRunSlowDown& one : profile.co_run) {
     json["co_run"][std::string{to_string(one.kind)}] = whole_or_real(one.factor);
   }

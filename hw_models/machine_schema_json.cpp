@@ -265,6 +265,7 @@ Json profile_schema() {
               {"bytes_per_block", bare_number(1, 1e18, false)},
               {"noise", bare_number(0, std::numeric_limits<double>::infinity(), false)},
               {"last_block_wait", bare_number(0, 1, false)},
+              {"hidden_latency", bare_number(0, 1, false)},
               {"co_run", object(std::move(co_run))},
               {"cache_curve", {{"type", "array"}, {"items", point}}},
               {"drift", {{"type", "array"}, {"items", object(std::move(drift))}}},

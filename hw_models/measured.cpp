@@ -77,16 +77,27 @@ double streaming_part(const Kernel& kernel, double seconds, const Device& device
   return std::min(1.0, rate / most);
 }
 
+/// Its blocks, of a product no more than the units that it leaves to no other kernel.
+std::uint32_t busy_blocks(const Kernel& kernel, const KernelFit& fit, const Device& device) {
+  const double hidden = device.profile->hidden_latency;
+  if (hidden == 0 || !runs_on_matrix_units(kernel.kind)) return kernel.grid.blocks;
+  const std::uint32_t units = units_of(kernel.kind, device);
+  const double busy = std::round(units * (1 - hidden * fit.waiting(kernel, units)));
+  if (busy >= units) return kernel.grid.blocks;
+  return std::min(kernel.grid.blocks, std::max(1U, static_cast<std::uint32_t>(busy)));
+}
+
 Estimate kernel_cost(const Kernel& kernel, const KernelClass& one, const Device& device) {
   const std::uint32_t units = units_of(kernel.kind, device);
   const double seconds = one.fit().seconds(kernel, units);
   const KernelFit::Parts parts = one.fit().parts(kernel, units);
-  Estimate result{.duration = std::max(device.kernel_floor, bounded_seconds(seconds)),
-                  .share = static_cast<double>(std::min(kernel.grid.blocks, units)) /
-                           static_cast<double>(units),
-                  .bandwidth = {},
-                  .bound = parts.flops > parts.bytes ? Bound::compute : Bound::memory,
-                  .blocks = kernel.grid.blocks};
+  const std::uint32_t blocks = busy_blocks(kernel, one.fit(), device);
+  Estimate result{
+      .duration = std::max(device.kernel_floor, bounded_seconds(seconds)),
+      .share = static_cast<double>(std::min(blocks, units)) / static_cast<double>(units),
+      .bandwidth = {},
+      .bound = parts.flops > parts.bytes ? Bound::compute : Bound::memory,
+      .blocks = blocks};
   if (parts.fixed > parts.flops + parts.bytes) result.bound = Bound::latency;
   const double slow_down = device.profile->co_run_factor(kernel.kind);
   if (slow_down > min_slow_down && device.rates.memory > Bandwidth{0.0}) {

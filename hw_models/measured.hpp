@@ -32,7 +32,9 @@ struct PredictionQuality {
 ///   kernel     the fit of its class (hw_models/kernel_fit.hpp; classes: ProfileFits::find) for its
 ///              blocks; without a grid cut as the profile says
 ///   operation  its kernels one after another, with the stream gap between two
-///   share      min(blocks, units) / units of the class of units
+///   share      min(blocks, units) / units of the class of units; of products at most
+///              1 - hidden_latency * KernelFit::waiting(): the device runs another in the
+///              latencies of a small one
 ///   bandwidth  only of kinds whose blocks were measured to slow each other down, factor s with all
 ///              units busy: min(1, share * s * r) of the reachable memory bandwidth; r: bytes per
 ///              second and unit over what a unit copies beyond its caches, at most 1. Kernels of

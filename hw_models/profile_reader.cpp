@@ -125,9 +125,12 @@ std::shared_ptr<const KernelProfile> read_profile(MachineReader& reader, KernelP
   profile->cut.bytes_per_block = reader.plain_number(root + "/bytes_per_block", per_block);
   profile->noise = reader.plain_number(root + "/noise", at_least_zero);
   const std::vector<std::string> keys = reader.children(root);
-  if (std::find(keys.begin(), keys.end(), "last_block_wait") != keys.end()) {
-    profile->last_block_wait = reader.plain_number(root + "/last_block_wait", share);
-  }
+  const auto put_share = [&](const char* key, double& value) {
+    if (std::find(keys.begin(), keys.end(), key) == keys.end()) return;
+    value = reader.plain_number(below(root, key), share);
+  };
+  put_share("last_block_wait", profile->last_block_wait);
+  put_share("hidden_latency", profile->hidden_latency);
   const std::string co_run = root + "/co_run";
   for (const std::string& kind : reader.children(co_run)) {
     expect_kind(reader, co_run, kind);

@@ -140,14 +140,6 @@ class CuptiSession::Impl {
     (void)cupti_.cuptiActivityPopExternalCorrelationId(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0,
                                                        &last);
   }
-  void label_node(const void* node, WorkId work) {
-    std::uint64_t id = 0;
-    // CUPTI takes handles as pointers to what it may change, but only looks them up.
-    auto* const handle = static_cast<CUgraphNode>(const_cast<void*>(node));  // NOLINT: see above
-    cupti_.expect_success(cupti_.cuptiGetGraphNodeId(handle, &id), "cuptiGetGraphNodeId");
-    labels_.set(id, work);
-  }
-
   void discard(const std::function<void()>& synchronize_device) {
     flush(synchronize_device);
     ActivityLog log;
@@ -346,9 +338,6 @@ void CuptiSession::push(WorkId work) {
 }
 void CuptiSession::pop() {
   impl_->pop();
-}
-void CuptiSession::label_node(const void* node, WorkId work) {
-  impl_->label_node(node, work);
 }
 void CuptiSession::discard(const std::function<void()>& synchronize_device) {
   impl_->discard(synchronize_device);

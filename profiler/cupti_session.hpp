@@ -58,9 +58,6 @@ class CuptiSession {
   /// What this thread does next is for `work`, until pop(). Nests.
   void push(WorkId work);
   void pop();
-  /// The node of a device graph (a CUgraphNode or cudaGraphNode_t) does `work`: for nodes that were
-  /// not created between push() and pop().
-  void label_node(const void* node, WorkId work);
 
   /// Forgets what was recorded so far, e.g. the warm-up. `synchronize_device` is called first: what
   /// runs when CUPTI's buffers are emptied would be lost or cut in two.

@@ -27,7 +27,6 @@ CuptiSession::~CuptiSession() = default;
 // No object exists that the rest could be called on.
 void CuptiSession::push(WorkId /*work*/) {}
 void CuptiSession::pop() {}
-void CuptiSession::label_node(const void* /*node*/, WorkId /*work*/) {}
 void CuptiSession::discard(const std::function<void()>& /*synchronize_device*/) {}
 ActivityLog CuptiSession::finish(const std::function<void()>& /*synchronize_device*/) {
   return {};

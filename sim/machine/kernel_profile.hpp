@@ -68,6 +68,9 @@ struct KernelProfile {
   double noise = 0;  ///< relative spread (interquartile range over median) of equal whole runs
   /// What a stream waits for the last block of a kernel of several, over the mean time of a block.
   double last_block_wait = 0;
+  /// What kernels beside a product use of the time in which it only waits (KernelFit::waiting()),
+  /// 0 to 1; 0 also where that was not measured.
+  double hidden_latency = 0;
   std::vector<CoRunSlowDown> co_run{};
   /// By rising distance, shares that do not rise; empty: not measured.
   std::vector<CacheShare> cache_curve{};

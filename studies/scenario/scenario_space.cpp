@@ -39,7 +39,7 @@ ScenarioSpace::ScenarioSpace(const Spec& spec, const Grid& grid)
       finds_splits_(leaves_split_open(spec)),
       graphs_(graph_cache_bytes),
       machines_(object_cache_entries),
-      cost_models_(object_cache_entries),
+      cost_models_(std::make_shared<CostModels>(object_cache_entries)),
       problems_(problem_cache_bytes),
       policies_(object_cache_entries),
       splits_(object_cache_entries) {
@@ -111,7 +111,7 @@ std::shared_ptr<const ScenarioPolicy> ScenarioSpace::policy(std::uint64_t index)
 std::shared_ptr<const CostModel> ScenarioSpace::cost_model(std::uint64_t index,
                                                            const MachineSpec& machine) {
   const bool profiled = calibrated_profile(machine.platform.devices[DeviceId{0}]) != nullptr;
-  auto holder = cost_models_.get(
+  auto holder = cost_models_->get(
       {index, profiled ? 1U : 0U},
       [&] { return components_.cost_model(index, machine); },
       [](const std::unique_ptr<CostModel>&) { return std::size_t{1}; });

@@ -43,6 +43,9 @@ class ScenarioSpace {
   void use_machine(MachineSpec machine) {
     given_machine_ = std::make_shared<const MachineSpec>(std::move(machine));
   }
+  /// Cost models are those of another space of the same spec, with what they fitted to profiles.
+  /// To be called before anything is prepared.
+  void share_cost_models(const ScenarioSpace& other) { cost_models_ = other.cost_models_; }
   /// 0: nothing is executed.
   [[nodiscard]] std::uint32_t workers() const { return workers_; }
   [[nodiscard]] HostPlacement host_placement() const { return host_; }
@@ -67,6 +70,7 @@ class ScenarioSpace {
   // Workload, granularity, machine, cost model; launch if it changes machine or graph; ranks;
   // slices where they are left open, else 0.
   using ProblemKey = std::array<std::uint64_t, 7>;
+  using CostModels = SharedCache<std::array<std::uint64_t, 2>, std::unique_ptr<CostModel>>;
 
   [[nodiscard]] std::shared_ptr<const ScenarioPolicy> policy(std::uint64_t index);
   /// Made once, so that what it fits to a profile is fitted once.
@@ -88,7 +92,7 @@ class ScenarioSpace {
   SharedCache<std::array<std::uint64_t, 3>, TaskGraph> graphs_;  // workload, granularity, slices
   SharedCache<std::array<std::uint64_t, 2>, MachineSpec> machines_;  // machine, launch mode
   // Alternative; whether the machine has a profile, which decides the default.
-  SharedCache<std::array<std::uint64_t, 2>, std::unique_ptr<CostModel>> cost_models_;
+  std::shared_ptr<CostModels> cost_models_;
   SharedCache<ProblemKey, PreparedProblem> problems_;
   SharedCache<std::uint64_t, ScenarioPolicy> policies_;
   SharedCache<std::uint64_t, AutoSplit> splits_;  // by scenario

@@ -34,7 +34,8 @@ using Makespans = std::optional<std::vector<Duration>>;
 class ChangedMachine {
  public:
   explicit ChangedMachine(const MachineSpec& machine)
-      : json_(Json::parse(write_machine(machine))) {}
+      : json_(Json::parse(write_machine(machine))),
+        profile_(machine.platform.devices[DeviceId{0}].profile) {}
 
   [[nodiscard]] bool has(const NumberSource& number) const {
     const Json::json_pointer at{number.pointer};
@@ -60,11 +61,16 @@ class ChangedMachine {
       node.erase("low");  // must enclose the value
       node.erase("high");
     }
-    return read_machine(changed.dump(), number.pointer);
+    MachineSpec made = read_machine(changed.dump(), number.pointer);
+    // An equal profile is the same one, to which cost models fit once (Measured::fits).
+    auto& profile = made.platform.devices[DeviceId{0}].profile;
+    if (profile != nullptr && profile_ != nullptr && *profile == *profile_) profile = profile_;
+    return made;
   }
 
  private:
   Json json_;
+  std::shared_ptr<const KernelProfile> profile_;
 };
 
 class Study {
@@ -128,6 +134,7 @@ class Study {
     for (std::size_t i = 0; i < scenarios_.size(); ++i) {
       ScenarioSpace space(spec_, grid_);
       space.use_machine(machine);
+      space.share_cost_models(models_);
       if (graphs_[i] != nullptr) space.use_graph(graphs_[i]);
       ScenarioRunner runner(space, request_.stop);
       visit(i, runner);
@@ -310,6 +317,7 @@ class Study {
   const Spec& spec_;
   const SensitivityRequest& request_;
   const Grid& grid_;
+  ScenarioSpace models_{spec_, grid_};  // whose cost models all others share
   const std::vector<std::uint64_t>& scenarios_;
   std::vector<std::shared_ptr<const TaskGraph>> graphs_;  // by policy; nullptr: made by the space
   Sensitivity result_;

@@ -31,6 +31,7 @@ MachineSpec profiled_machine() {
   profile.valid = "hidden 96 to 640";
   profile.cut = {.flops_per_block = 123456.789, .bytes_per_block = 65536};
   profile.noise = 0.0123;
+  profile.hidden_latency = 0.375;
   profile.samples.front().kernel.bytes_cached = Bytes{1000};
   profile.samples.front().kernel.bytes_unit_cached = Bytes{500};
   profile.cache_curve = {{0.5, 1.0}, {1.0, 0.75}, {2.0, 0.125}};

@@ -262,6 +262,27 @@ TEST_CASE("a product whose operands come from memory takes what such products to
   CHECK(seconds("hidden_1", false) == doctest::Approx(6 * alone).epsilon(0.1));
 }
 
+TEST_CASE("of the time in which a product waits others have as much as was measured") {
+  KernelProfile profile = testing::waiting_products(100);
+  const auto blocks = [&](double hidden, const Kernel& kernel) {
+    profile.hidden_latency = hidden;
+    Device device = profiled_device(profile);
+    for (UnitClass& units : device.unit_classes) units.count = 100;
+    const Estimate estimate = Measured{}.estimate(single("gemm", kernel), device);
+    CHECK(estimate.share == doctest::Approx(estimate.blocks / 100.0));
+    return estimate.blocks;
+  };
+  // 64 x 1024 x 1024: 134 MFLOP, 1.34 us of 5.34; it waits for 0.75 of its time.
+  const Kernel small = gemm_kernel(64, 1024, 1024, DataType::fp32, false);
+  CHECK(blocks(0.0, small) == 100);
+  CHECK(blocks(0.5, small) == doctest::Approx(100 - 50 * 0.75).epsilon(0.03));
+  CHECK(blocks(1.0, small) == doctest::Approx(100 - 100 * 0.75).epsilon(0.06));
+  // 2048 x 4096 x 1024: 172 us, it hardly waits.
+  CHECK(blocks(1.0, gemm_kernel(2048, 4096, 1024, DataType::fp32, false)) >= 96);
+  // Who has fewer blocks than that keeps them.
+  CHECK(blocks(0.5, with_blocks(small, 10)) == 10);
+}
+
 TEST_CASE("measured slow-down of busy neighbours becomes demand for bandwidth") {
   KernelProfile profile = synthetic_profile(0.0);
   profile.co_run = {{TaskKind::pointwise, 1.5}, {TaskKind::gemm, 1.01}};

@@ -72,4 +72,23 @@ inline KernelProfile synthetic_profile(
   return profile;
 }
 
+/// Products of a made-up GPU, with blocks for all its units: 4 us in which they wait, 0 to 16 us at
+/// 100 TFLOP/s.
+inline KernelProfile waiting_products(std::uint32_t units) {
+  KernelProfile profile{.how = "made up", .date = "2026-11-27", .units = units};
+  profile.cut = {.flops_per_block = 1, .bytes_per_block = 1};
+  for (std::int64_t rows = 16; rows <= 4096; rows *= 4) {
+    for (const std::int64_t side : {256, 1024, 4096}) {
+      const Kernel kernel =
+          with_blocks(gemm_kernel(rows, side, 1024, DataType::fp32, false), units);
+      profile.samples.push_back(
+          {.operation = "gemm",
+           .kernel = kernel,
+           .units = units,
+           .duration = round_up_seconds(4e-6 + kernel.flops.count() / 100e12)});
+    }
+  }
+  return profile;
+}
+
 }  // namespace schedlab::testing
