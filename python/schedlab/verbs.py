@@ -332,10 +332,12 @@ class Profile(Picture):
         self._replay = Replay(call("replay", self.paths, **{"out": Path(scratch.name) / "replay", **options}), scratch)
         return self._replay
 
-    def what_if(self, *changes, despite_error=False, mode=None, **named):
+    def what_if(self, *changes, despite_error=False, assume_like_siblings=False, mode=None, **named):
         """Simulates it changed: what_if("policy=heft"), what_if(streams=1, host=0.5)."""
         text = ",".join([*changes, *(f"{name}={value}" for name, value in named.items())])
-        replay = self.replay(what_if=[text], despite_error=despite_error, mode=mode)
+        replay = self.replay(
+            what_if=[text], despite_error=despite_error, assume_like_siblings=assume_like_siblings, mode=mode
+        )
         return Change(replay, 1)
 
     def explain(self, **options):

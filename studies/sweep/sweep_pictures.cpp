@@ -22,6 +22,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
+#include <set>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -231,6 +234,44 @@ ReportTable closest_case_table(const SweepPictures& sweep, const SweepView& view
   return table;
 }
 
+/// The values of the first axis that tells which evidence a scenario has: {evidence: values}; the
+/// values are empty where no axis does.
+std::map<std::string, std::set<std::string>> evidence_by_axis(const Table& table) {
+  const std::size_t column = column_index(table, "cost_evidence");
+  std::map<std::string, std::set<std::string>> by_evidence;
+  if (column == table.columns.size()) return by_evidence;
+  for (const auto& row : table.rows) {
+    if (const auto* word = std::get_if<std::string>(&row[column])) by_evidence[*word];
+  }
+  for (std::size_t axis = 0; axis < table.columns.size() && by_evidence.size() > 1; ++axis) {
+    if (table.columns[axis].role != ColumnRole::axis) continue;
+    auto values = by_evidence;
+    std::set<std::string> all;
+    std::size_t pairs = 0;
+    for (const auto& row : table.rows) {
+      const auto* word = std::get_if<std::string>(&row[column]);
+      if (word == nullptr) continue;
+      const std::string value = cell_text(row[axis]);
+      pairs += values[*word].insert(value).second ? 1U : 0U;
+      all.insert(value);
+    }
+    if (pairs == all.size()) return values;
+  }
+  return by_evidence;
+}
+
+/// What the makespans rest on, where that is not the same for all; else empty.
+std::string mixed_evidence(const Table& table) {
+  const auto evidence = evidence_by_axis(table);
+  if (evidence.size() < 2) return {};
+  std::vector<std::string> words;
+  for (const auto& [word, values] : evidence) {
+    words.push_back(values.empty() ? word : fmt::format("{} ({})", word, fmt::join(values, ", ")));
+  }
+  return fmt::format("Kernel times rest on different evidence, see column cost_evidence: {}.",
+                     fmt::join(words, "; "));
+}
+
 std::vector<std::string> warnings_of(const Table& table, std::uint64_t failed) {
   std::vector<std::string> warnings;
   if (failed > 0) {
@@ -249,6 +290,9 @@ std::vector<std::string> warnings_of(const Table& table, std::uint64_t failed) {
   if (faulty > 0) {
     warnings.push_back(
         fmt::format("The plan checker objects to {} plans; their times mean nothing.", faulty));
+  }
+  if (std::string mixed = mixed_evidence(table); !mixed.empty()) {
+    warnings.push_back(std::move(mixed));
   }
   const std::size_t given = noted(table, durations_given);
   if (given > 0) {

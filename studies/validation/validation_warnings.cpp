@@ -31,6 +31,17 @@ std::vector<std::string> validation_warnings(const ValidationReport& report) {
                     all.scenarios.size() - all.all.count,
                     all.scenarios.size()));
   }
+  const auto of_data_sheets =
+      std::count_if(all.scenarios.begin(), all.scenarios.end(), [](const ScenarioOutcome& outcome) {
+        return outcome.compared() && outcome.predicted_evidence == CostEvidence::data_sheet;
+      });
+  if (of_data_sheets > 0 && static_cast<std::size_t>(of_data_sheets) < all.all.count) {
+    warnings.push_back(
+        fmt::format("Predictions of {} of {} scenarios rest on data sheets alone, of the others on "
+                    "measured kernels: see column predicted_evidence.",
+                    of_data_sheets,
+                    all.all.count));
+  }
   const double others = report.measured.other_load.value_or(0);
   if (all.spread > much_scatter || others > much_other_load) {
     warnings.push_back(

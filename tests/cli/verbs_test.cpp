@@ -88,6 +88,9 @@ TEST_CASE("--require calibrated fails what data sheets tell, and says which kern
   CHECK(swept("any", "") == exit_done);
   CHECK(session.err.str().find("note: kernel times rest on data_sheet of 1 scenario and calibrated "
                                "of 1 scenario") != std::string::npos);
+  CHECK(read_file(folder.path() / "any" / "report.html")
+            .find("different evidence, see column cost_evidence: calibrated (h100); data_sheet "
+                  "(l40s).") != std::string::npos);
   CHECK(swept("all", "calibrated") == exit_failed);
   CHECK(session.err.str().find("error: --require calibrated: 1 scenario; first: scenario 1") !=
         std::string::npos);

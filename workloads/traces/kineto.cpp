@@ -5,6 +5,8 @@
 #include "workloads/traces/json_pieces.hpp"
 #include "workloads/traces/kineto_event.hpp"
 #include "workloads/traces/kineto_rows.hpp"
+#include "workloads/traces/memory_waits.hpp"
+#include "workloads/traces/memory_waits.hpp"
 
 #include <fmt/format.h>
 
@@ -69,6 +71,7 @@ ImportedTrace read_kineto(ByteSource& source,
   trace.file = file;
   read_events(source, reading, trace);
   put_in_order(trace);
+  add_memory_waits(trace);
   find_problems(trace);
   return trace;
 }

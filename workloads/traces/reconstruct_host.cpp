@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "workloads/traces/memory_waits.hpp"
 #include "workloads/traces/reconstruct_parts.hpp"
 
 #include <algorithm>
@@ -58,6 +59,8 @@ class HostWaits {
                        recording != nullptr ? recording->started : call.started,
                        call);
       ++(item.valid() ? result_.host_waits.recorded : result_.host_waits.without_effect);
+    } else if (trace_.texts[call.name] == memory_wait_name) {
+      ++result_.host_waits.unresolved;  // what the kernel itself waits for, other ranks tell
     } else {
       item = infer(call);
     }

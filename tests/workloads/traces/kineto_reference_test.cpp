@@ -93,7 +93,7 @@ TEST_CASE("every published Kineto trace imports, and counts are those of a secon
     CHECK(ours.streams == plain.streams.size());
     CHECK(ours.launches == plain.launches);
     CHECK(trace.operators.size() == plain.operators);
-    CHECK(trace.graph_losses.empty());  // 85 launches, all whole
+    CHECK(trace.graph_losses.empty());  // 84 launches, all whole
     CHECK(trace.synchronizations.size() == plain.synchronizations);
     for (const auto& [name, problem] : trace.problems.entries()) {
       CHECK_MESSAGE(problem.severity < Severity::error, name);
