@@ -191,7 +191,7 @@ void OpenClRecurrentQueue::lstm_forward(const DeviceCellForward& args) {
          device_.place(args.before),
          device_.place(args.c),
          device_.place(args.h),
-         args.h != nullptr ? 1 : 0,
+         args.h == nullptr ? 0 : (args.before == nullptr ? 2 : 1),
          args.rows,
          args.hidden,
          args.products_stride,
@@ -333,6 +333,20 @@ void OpenClRecurrentQueue::reset_cell_backward(const DeviceCellBackward& args) {
          args.gates_stride,
          args.before_stride,
          args.gate_gradients_stride);
+}
+
+void OpenClRecurrentQueue::sum_gradients(const DeviceGradientSum& args) {
+  launch("sum_gradients",
+         static_cast<long long>(args.rows) * args.columns,
+         device_.place(args.to),
+         device_.place(args.dh),
+         device_.place(args.upstream[0]),
+         device_.place(args.upstream[1]),
+         args.upstream[0] != nullptr ? (args.upstream[1] != nullptr ? 2 : 1) : 0,
+         args.rows,
+         args.columns,
+         args.slices,
+         args.upstream_stride);
 }
 
 void OpenClRecurrentQueue::add_column_sums(const DeviceColumnSums& args) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "real_exec/recurrent/recurrent_inputs.hpp"
 #include "real_exec/recurrent/sequence_corpus.hpp"
 #include "sim/base/interrupt.hpp"
 #include "sim/base/units.hpp"
@@ -57,7 +58,7 @@ class ExecutedSteps {
   [[nodiscard]] EpochRun run(const Epoch& epoch, const SequenceCorpus& corpus);
   /// Elements of a step of the input and of the output.
   [[nodiscard]] std::int64_t input() const;
-  [[nodiscard]] std::int64_t output() const { return network_.hidden; }
+  [[nodiscard]] std::int64_t output() const { return output_width(network_); }
 
  private:
   using Models = std::vector<std::optional<std::uint64_t>>;  // by bucket; none: it has no batch

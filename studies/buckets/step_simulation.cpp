@@ -79,6 +79,7 @@ void StepSimulation::read_facts() {
   if (const auto recurrent = components.recurrent_spec(0, Granularity::fine)) {
     network_.layers = recurrent->layers;
     network_.hidden = recurrent->hidden;
+    network_.projection = recurrent->projection;
     network_.input = recurrent->input > 0 ? recurrent->input : recurrent->hidden;
     network_.type = recurrent->type;
   }
