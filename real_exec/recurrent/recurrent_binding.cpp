@@ -93,7 +93,8 @@ std::vector<ChainPlace> chain_places(const RecurrentSpec& spec) {
   std::vector<ChainPlace> places;
   const std::int64_t input = spec.input == 0 ? spec.hidden : spec.input;
   for (std::int64_t layer = 0; layer < spec.layers; ++layer) {
-    const std::int64_t width = layer == 0 ? input : layer_directions(spec, layer - 1) * output_width(spec);
+    const std::int64_t width =
+        layer == 0 ? input : layer_directions(spec, layer - 1) * output_width(spec);
     for (std::int64_t d = 0; d < layer_directions(spec, layer); ++d) {
       places.push_back({.layer = layer, .direction = d, .width = width});
     }

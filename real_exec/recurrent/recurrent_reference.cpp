@@ -320,8 +320,7 @@ class RecurrentNetwork {
       for (std::size_t d = 0; d < layer.size(); ++d) {
         Sequence half;
         for (const Matrix& m : dy) {
-          half.emplace_back(
-              m.middleCols(static_cast<std::int64_t>(d) * output_, output_));
+          half.emplace_back(m.middleCols(static_cast<std::int64_t>(d) * output_, output_));
         }
         const RecurrentChainInputs<double>& in = in_.chains[chain + d];
         const Matrix dh = matrix(in.dh_last, spec_.batch, output_);

@@ -286,10 +286,8 @@ void RecurrentState::reset() {
     }
     std::copy(chain.dh_last.begin(), chain.dh_last.end(), chain.dh.begin());
     std::copy(chain.carry_last.begin(), chain.carry_last.end(), chain.carry.begin());
-    for (auto* buffers : {&chain.gradients.wx,
-                          &chain.gradients.wh,
-                          &chain.gradients.bias,
-                          &chain.gradients.wp}) {
+    for (auto* buffers :
+         {&chain.gradients.wx, &chain.gradients.wh, &chain.gradients.bias, &chain.gradients.wp}) {
       for (PanelArray& buffer : *buffers) std::fill(buffer.begin(), buffer.end(), 0.0F);
     }
   }
@@ -345,10 +343,8 @@ Bytes RecurrentState::tensor_bytes() const {
                               &chain.dx}) {
       floats += array->size();
     }
-    for (const auto* buffers : {&chain.gradients.wx,
-                                &chain.gradients.wh,
-                                &chain.gradients.bias,
-                                &chain.gradients.wp}) {
+    for (const auto* buffers :
+         {&chain.gradients.wx, &chain.gradients.wh, &chain.gradients.bias, &chain.gradients.wp}) {
       for (const PanelArray& buffer : *buffers) floats += buffer.size();
     }
   }
@@ -449,11 +445,21 @@ void copy_in_place(const PanelArray& from, PanelArray& to) {
 
 }  // namespace
 
+void RecurrentState::find_breaks(const PaddedBatch& batch) {
+  breaks.assign(batch.breaks.empty() ? 0 : static_cast<std::size_t>(spec.steps), {});
+  for (std::size_t at = 0; at < batch.breaks.size(); ++at) {
+    if (batch.breaks[at] == 0) continue;
+    const auto rows = static_cast<std::size_t>(spec.batch);
+    breaks[at / rows].push_back(static_cast<std::ptrdiff_t>(at % rows));
+  }
+}
+
 void RecurrentState::train_on(const PaddedBatch& batch) {
   expect_trained_on(spec, batch, inputs);
   inputs.x = batch.x;
   inputs.target = batch.target;
   lengths = batch.lengths;
+  find_breaks(batch);
   loss_scale = batch.scale;
   loss_divisor = 1.0 / static_cast<double>(batch.scale);
   pack_x();

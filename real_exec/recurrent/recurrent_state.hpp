@@ -81,10 +81,10 @@ struct ChainState {
 
   PanelArray gates;  ///< by step: zx, then the activations, of training then dG
   PanelArray zh;
-  PanelArray c;               ///< by step, with a slot before the first and one after the last
-  PanelArray reset;           ///< by step: r * h, or o * tanh(c) before its projection
+  PanelArray c;                    ///< by step, with a slot before the first and one after the last
+  PanelArray reset;                ///< by step: r * h, or o * tanh(c) before its projection
   PanelArray projected_gradients;  ///< by step: dp, the gradient of h
-  PanelArray gate_gradients;  ///< by step; empty where dG replaces the activations
+  PanelArray gate_gradients;       ///< by step; empty where dG replaces the activations
   PanelArray dh, carry, reset_gradient;
   PanelArray dh_last, carry_last;  ///< what dh and carry start from
   PanelArray dx;                   ///< by step
@@ -172,8 +172,10 @@ class RecurrentState {
   float loss = 0;
   float returned_loss = 0;            ///< after transfer_out
   std::vector<std::int64_t> lengths;  ///< by row, of padded sequences; empty: all have all steps
-  float loss_scale;                   ///< of the gradient of the loss
-  double loss_divisor;                ///< the loss is half the sum of squares over this
+  /// By step the rows where the state is zero, between two sequences; empty: none.
+  std::vector<std::vector<std::ptrdiff_t>> breaks;
+  float loss_scale;     ///< of the gradient of the loss
+  double loss_divisor;  ///< the loss is half the sum of squares over this
 
  private:
   void add_chain(std::int64_t layer, std::int64_t direction);
@@ -181,6 +183,7 @@ class RecurrentState {
   void pack_inputs();
   void pack_x();
   void pack_target();
+  void find_breaks(const PaddedBatch& batch);
   [[nodiscard]] RecurrentChainResults<float> chain_results(const ChainState& chain) const;
 };
 

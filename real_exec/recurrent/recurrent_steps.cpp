@@ -165,15 +165,32 @@ void RecurrentSteps::forward_cell(SubTask task, ChainState& chain, const Portion
     return lstm ? lstm_values(step) : gru_values(step);
   }
   step.before = lstm ? c(chain, portion, before) : h(chain, portion, before);
-  step.h = state_.projected() ? inner(chain, portion, portion.step)
-                              : h(chain, portion, portion.step);
+  step.h =
+      state_.projected() ? inner(chain, portion, portion.step) : h(chain, portion, portion.step);
   if (lstm) {
     step.c = c(chain, portion, portion.step);
-    return lstm_forward(step);
+    lstm_forward(step);
+    clear_breaks(step.c, portion);
+    return clear_breaks(step.h, portion);
   }
-  if (state_.spec.cell == RecurrentCell::gru) return gru_forward(step);
+  if (state_.spec.cell == RecurrentCell::gru) {
+    gru_forward(step);
+    return clear_breaks(step.h, portion);
+  }
   step.reset = inner(chain, portion, portion.step);
-  return task == SubTask::gates_forward ? reset_gates_forward(step) : reset_cell_forward(step);
+  if (task == SubTask::gates_forward) return reset_gates_forward(step);
+  reset_cell_forward(step);
+  clear_breaks(step.h, portion);
+}
+
+void RecurrentSteps::clear_breaks(float* array, const Portion& portion) const {
+  if (state_.breaks.empty()) return;
+  const PanelRange panels = portion.of(gate_panels(1));
+  for (const std::ptrdiff_t row : state_.breaks[static_cast<std::size_t>(portion.step)]) {
+    for (std::ptrdiff_t panel = panels.begin; panel < panels.end; ++panel) {
+      std::fill_n(array + (panel * state_.spec.batch + row) * lanes, lanes, 0.0F);
+    }
+  }
 }
 
 /// One row of panels of y(step) at a time, so that the sum does not depend on the blocks. The block
@@ -209,7 +226,10 @@ void RecurrentSteps::loss_of(const SquaredError& panel, std::int64_t step) const
   std::fill_n(panel.sums, lanes, 0.0F);
   const auto rows = static_cast<std::ptrdiff_t>(lengths.size());
   const auto counts = [&](std::ptrdiff_t row) {
-    return step < lengths[static_cast<std::size_t>(row)];
+    if (step >= lengths[static_cast<std::size_t>(row)]) return false;
+    if (state_.breaks.empty()) return true;
+    const auto& breaks = state_.breaks[static_cast<std::size_t>(step)];
+    return !std::binary_search(breaks.begin(), breaks.end(), row);
   };
   alignas(64) std::array<float, lanes> sums{};
   for (std::ptrdiff_t row = 0; row < rows;) {
@@ -252,10 +272,20 @@ void RecurrentSteps::backward_cell(SubTask task, ChainState& chain, const Portio
   } else {
     step.upstreams = upstream_gradients(chain, portion, step.upstream);
   }
-  if (lstm) return lstm_backward(step);
-  if (spec.cell == RecurrentCell::gru) return gru_backward(step);
-  return task == SubTask::candidate_cell ? reset_candidate_backward(step)
-                                         : reset_cell_backward(step);
+  if (lstm) {
+    lstm_backward(step);
+  } else if (spec.cell == RecurrentCell::gru) {
+    gru_backward(step);
+  } else if (task == SubTask::candidate_cell) {
+    reset_candidate_backward(step);
+  } else {
+    reset_cell_backward(step);
+  }
+  // Nothing passes from a sequence to the one before it in its row.
+  clear_breaks(step.carry, portion);
+  for (std::int64_t gate = 0; gate < state_.shape.gate_gradients; ++gate) {
+    clear_breaks(step.gate_gradients + gate * state_.cells(), portion);
+  }
 }
 
 /// Of what comes from above, this direction's half.
@@ -597,8 +627,7 @@ float* RecurrentSteps::projected_gradient(ChainState& chain,
                                           const Portion& portion,
                                           std::int64_t step) const {
   float* const apart = own(StepTensor::projected_gradients, chain, portion, step);
-  return apart != nullptr ? apart
-                          : chain.projected_gradients.data() + step * state_.output_cells();
+  return apart != nullptr ? apart : chain.projected_gradients.data() + step * state_.output_cells();
 }
 
 const float* RecurrentSteps::input(const ChainState& chain,

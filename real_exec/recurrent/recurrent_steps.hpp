@@ -56,6 +56,8 @@ class RecurrentSteps {
   void recurrent_gemm(ChainState& chain, const Portion& portion);
   void candidate_gemm(ChainState& chain, const Portion& portion);
   void forward_cell(SubTask task, ChainState& chain, const Portion& portion);
+  /// Zero between two sequences of a row: of [rows, hidden] in panels, the portion's panels.
+  void clear_breaks(float* array, const Portion& portion) const;
   void loss(const Portion& portion);
   void loss_of(const SquaredError& panel, std::int64_t step) const;
   void backward_cell(SubTask task, ChainState& chain, const Portion& portion);

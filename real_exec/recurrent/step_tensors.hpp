@@ -20,12 +20,12 @@ enum class StepTensor : std::uint8_t {
   gates,
   c,
   h,
-  gate_gradients,    ///< dG
-  input_gradients,   ///< dx
-  inner,             ///< m: the state before its projection
-  inner_gradients,   ///< dm
+  gate_gradients,       ///< dG
+  input_gradients,      ///< dx
+  inner,                ///< m: the state before its projection
+  inner_gradients,      ///< dm
   projected_gradients,  ///< dp
-  output_gradients,  ///< dy: one for all steps, of the top layer
+  output_gradients,     ///< dy: one for all steps, of the top layer
 };
 inline constexpr std::size_t step_tensor_count = 11;
 

@@ -251,10 +251,8 @@ void RecurrentArrays::poison() {
       }
       poison_array(*device, chain.reset_low);
     }
-    for (const auto* array : {&chain.gate_gradients,
-                              &chain.reset_gradient,
-                              &chain.projected_gradients,
-                              &chain.dx}) {
+    for (const auto* array :
+         {&chain.gate_gradients, &chain.reset_gradient, &chain.projected_gradients, &chain.dx}) {
       poison_array(*device, *array);
     }
     poison_array(*device, chain.projected_gradients_low);

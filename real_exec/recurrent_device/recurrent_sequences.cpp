@@ -88,6 +88,10 @@ Bytes RecurrentArrays::workspace_bytes() const {
 
 void RecurrentArrays::train_on(const PaddedBatch& batch) {
   expect_trained_on(spec, batch, inputs);
+  if (!batch.breaks.empty()) {
+    throw InfeasibleError(
+        "several sequences in a row are trained on the CPU only\n  leave out packing");
+  }
   inputs.x = batch.x;
   inputs.target = batch.target;
   for (RecurrentChainInputs<float>& chain : inputs.chains) {

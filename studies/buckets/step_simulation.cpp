@@ -103,12 +103,15 @@ void StepSimulation::read_facts() {
 std::string step_scenario(const BucketSpec& spec,
                           const TrainingSetup& setup,
                           const std::vector<std::int64_t>& lengths,
-                          const std::string& launch) {
+                          const std::string& launch,
+                          const std::vector<std::int64_t>& batches) {
   Json scenario = Json::parse(spec.scenario);
   Json& workload = scenario["workload"];
   workload["steps"] = lengths;
   if (lengths.size() == 1) workload["steps"] = lengths.front();
   workload["batch"] = std::max<std::int64_t>(setup.batch, 1);
+  if (batches.size() > 1) workload["batch"] = batches;
+  if (batches.size() == 1) workload["batch"] = batches.front();
   if (is_stack(workload)) {
     if (!workload.contains("pass")) workload["pass"] = "training";
     if (setup.recompute.kind != Recompute::keep_backward) {

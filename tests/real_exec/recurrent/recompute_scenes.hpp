@@ -61,14 +61,15 @@ inline bool refused(const RecurrentSpec& spec) {
 
 /// For messages of tests.
 inline std::string described(const RecurrentSpec& spec) {
-  return fmt::format("cell {}, projection {}, bidirectional {}, granularity {}, accumulation {}, "
-                     "recompute {}",
-                     static_cast<int>(spec.cell),
-                     spec.projection,
-                     static_cast<int>(spec.bidirectional),
-                     static_cast<int>(spec.granularity),
-                     static_cast<int>(spec.accumulation),
-                     to_string(spec.recompute));
+  return fmt::format(
+      "cell {}, projection {}, bidirectional {}, granularity {}, accumulation {}, "
+      "recompute {}",
+      static_cast<int>(spec.cell),
+      spec.projection,
+      static_cast<int>(spec.bidirectional),
+      static_cast<int>(spec.granularity),
+      static_cast<int>(spec.accumulation),
+      to_string(spec.recompute));
 }
 
 /// Names of the results that are not equal bit for bit; without y, which is not kept.

@@ -55,7 +55,8 @@ RecurrentSpec long_network(std::int64_t batch) {
 
 }  // namespace
 
-TEST_CASE("recomputed GRUs, projections and bidirectional layers give the same gradients, bit for bit") {
+TEST_CASE(
+    "recomputed GRUs, projections and bidirectional layers give the same gradients, bit for bit") {
   for (RecurrentSpec spec : test::all_networks(3, 7)) {
     spec.tensors = false;
     const RecurrentResults<float> expected = test::serial_results(spec, seed);

@@ -33,6 +33,13 @@ inline RecurrentSpec projected_network(Bidirectional both = Bidirectional::none)
   return spec;
 }
 
+/// The network with data drop.
+inline RecurrentSpec recomputed_network(RecurrentSpec spec) {
+  spec.tensors = true;
+  spec.recompute = Recompute::data_drop;
+  return spec;
+}
+
 /// The network with products cut in other ways: over several steps, in slices, within few units,
 /// and all of it at once.
 inline std::vector<RecurrentSpec> cut_otherwise(const RecurrentSpec& whole) {

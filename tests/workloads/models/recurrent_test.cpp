@@ -4,6 +4,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/graph/levels.hpp"
+#include "workloads/buckets/recurrent_memory.hpp"
 
 #include <doctest/doctest.h>
 
@@ -358,8 +359,8 @@ TEST_CASE("a projection narrows what the next step and the next layer read") {
 }
 
 TEST_CASE("work and parameters of system S2's network are those of its published sizes") {
-  // 3 layers of 2048 units, projected to 512, input 40. A layer has 4 * 2048 (in + 512 + 1) + 2048 *
-  // 512 parameters.
+  // 3 layers of 2048 units, projected to 512, input 40. A layer has 4 * 2048 (in + 512 + 1) + 2048
+  // * 512 parameters.
   RecurrentSpec spec;
   spec.layers = 3;
   spec.steps = 2;
@@ -371,7 +372,8 @@ TEST_CASE("work and parameters of system S2's network are those of its published
   const std::int64_t expected =
       gates * (40 + 512 + 1) + 2 * gates * (512 + 512 + 1) + 3 * 2048 * 512;
   CHECK(parameter_count(spec) == expected);
-  CHECK(parameter_count({.layers = 3, .hidden = 2048, .projection = 512, .input = 40}) == expected);
+  CHECK(parameter_count(RecurrentNetwork{
+            .layers = 3, .hidden = 2048, .projection = 512, .input = 40}) == expected);
   // Each weight that is no bias is a product and a sum for each row and step.
   const std::int64_t weights = expected - 3 * gates;
   spec.pass = RecurrentPass::forward;
@@ -387,7 +389,8 @@ TEST_CASE("projections that cannot be are refused with what to do") {
       (void)recurrent(spec), doctest::Contains("set \"projection\": 0"), InfeasibleError);
   spec.cell = RecurrentCell::lstm;
   spec.projection = spec.hidden + 1;
-  CHECK_THROWS_WITH_AS((void)recurrent(spec), doctest::Contains("at most as wide"), InfeasibleError);
+  CHECK_THROWS_WITH_AS(
+      (void)recurrent(spec), doctest::Contains("at most as wide"), InfeasibleError);
 }
 
 TEST_CASE("parameters are those of the weight tensors and of published models") {
