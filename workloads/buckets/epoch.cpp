@@ -41,18 +41,16 @@ SequenceRows rows_of(std::span<const std::uint32_t> order,
 std::span<const SequenceRow> next_rows(std::span<const SequenceRow> left,
                                        const Epoch& epoch,
                                        SequenceBatch& batch) {
-  std::size_t bucket = bucket_of(epoch.boundaries, left.front().length);
-  while (true) {
+  for (std::size_t bucket = bucket_of(epoch.boundaries, left.front().length);; ++bucket) {
+    SCHEDLAB_EXPECTS(bucket < epoch.boundaries.size(),
+                     fmt::format("a sequence of length {}", batch.longest));
     const auto full = static_cast<std::size_t>(epoch.batch_rows[bucket]);
     const auto rows = left.first(std::min(full, left.size()));
     batch.longest = 0;
     for (const SequenceRow& row : rows) batch.longest = std::max(batch.longest, row.length);
-    if (batch.longest <= epoch.boundaries[bucket]) {
-      batch.bucket = static_cast<std::uint32_t>(bucket);
-      return rows;
-    }
-    SCHEDLAB_EXPECTS(++bucket < epoch.boundaries.size(),
-                     fmt::format("a sequence of length {}", batch.longest));
+    if (batch.longest > epoch.boundaries[bucket]) continue;
+    batch.bucket = static_cast<std::uint32_t>(bucket);
+    return rows;
   }
 }
 

@@ -104,7 +104,7 @@ TEST_CASE("batches by bucket and packed rows train for real, as was predicted of
     "training": [{"batch": 8}, {"batch": 8, "packing": "packed"},
                  {"batch": 8, "batching": "tokens"},
                  {"batch": 8, "batching": "memory", "packing": "packed"}],
-    "scenario": {"workload": {"projection": 12}}})"));
+    "scenario": {"workload": {"projection": 16}}})"));
   const BucketStudy study = run_bucket_study(spec, nullptr, nothing);
   StudyProgress kept;
   const ExecutedStudy executed = execute_epochs(study, one_worker, kept, nullptr, nothing);
