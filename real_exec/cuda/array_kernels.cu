@@ -46,6 +46,24 @@ __global__ void add_kernel(DeviceAddition a) {
   }
 }
 
+__global__ void sum_gradients_kernel(DeviceGradientSum s) {
+  const long long all = static_cast<long long>(s.rows) * s.columns;
+  const long long step = static_cast<long long>(gridDim.x) * blockDim.x;
+  for (long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x; i < all;
+       i += step) {
+    const long long above = i / s.columns * s.upstream_stride + i % s.columns;
+    float sum = s.dh[i];
+    for (int slice = 1; slice < s.slices; ++slice) sum += s.dh[slice * all + i];
+    for (int from = 0; from < 2; ++from) {
+      if (s.upstream[from] != nullptr) sum += s.upstream[from][above];
+    }
+    s.to[i] = sum;
+    if (s.to_low != nullptr) {
+      reinterpret_cast<__nv_bfloat16*>(s.to_low)[i] = __float2bfloat16_rn(sum);
+    }
+  }
+}
+
 constexpr int loss_threads = 256;
 
 /// The sum over the block's threads, in the first of them.
@@ -141,6 +159,12 @@ void add_column_sums(const DeviceColumnSums& args, cudaStream_t stream) {
 void add(const DeviceAddition& args, cudaStream_t stream) {
   const long long all = static_cast<long long>(args.rows) * args.columns;
   launch_kernel("add", add_kernel, {blocks_for(all), threads_per_block, stream}, args);
+}
+
+void sum_gradients(const DeviceGradientSum& args, cudaStream_t stream) {
+  const long long all = static_cast<long long>(args.rows) * args.columns;
+  launch_kernel(
+      "sum_gradients", sum_gradients_kernel, {blocks_for(all), threads_per_block, stream}, args);
 }
 
 void squared_error(const DeviceLoss& args, cudaStream_t stream) {

@@ -9,6 +9,7 @@ namespace schedlab::detail {
 
 // Kernels over whole arrays: sums, the loss, the optimizer, rounding.
 void add_column_sums(const DeviceColumnSums& args, cudaStream_t stream);
+void sum_gradients(const DeviceGradientSum& args, cudaStream_t stream);
 void add(const DeviceAddition& args, cudaStream_t stream);
 void squared_error(const DeviceLoss& args, cudaStream_t stream);
 void update_weights(const DeviceUpdate& args, cudaStream_t stream);

@@ -42,6 +42,9 @@ void CudaRecurrentQueue::reset_candidate_backward(const DeviceCellBackward& args
 void CudaRecurrentQueue::reset_cell_backward(const DeviceCellBackward& args) {
   detail::reset_cell_backward(args, to_.stream);
 }
+void CudaRecurrentQueue::sum_gradients(const DeviceGradientSum& args) {
+  detail::sum_gradients(args, to_.stream);
+}
 void CudaRecurrentQueue::add_column_sums(const DeviceColumnSums& args) {
   detail::add_column_sums(args, to_.stream);
 }

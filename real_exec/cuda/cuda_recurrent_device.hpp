@@ -23,6 +23,7 @@ class CudaRecurrentQueue final : public RecurrentQueue {
   void gru_backward(const DeviceCellBackward& args) override;
   void reset_candidate_backward(const DeviceCellBackward& args) override;
   void reset_cell_backward(const DeviceCellBackward& args) override;
+  void sum_gradients(const DeviceGradientSum& args) override;
   void add_column_sums(const DeviceColumnSums& args) override;
   void add(const DeviceAddition& args) override;
   void squared_error(const DeviceLoss& args) override;

@@ -73,16 +73,21 @@ __global__ void lstm_forward_kernel(DeviceCellForward s) {
     store<width>(z + g * s.hidden, gate[g]);
   }
   if (s.h == nullptr) return;
-  const Pack<width> before =
-      load<width>(s.before + static_cast<long long>(row) * s.before_stride + column);
   Pack<width> c;
   Pack<width> h;
+  if (s.before == nullptr) {
+    c = load<width>(s.c + at);
+  } else {
+    const Pack<width> before =
+        load<width>(s.before + static_cast<long long>(row) * s.before_stride + column);
 #pragma unroll
-  for (int i = 0; i < width; ++i) {
-    c.v[i] = gate[1].v[i] * before.v[i] + gate[0].v[i] * gate[2].v[i];
-    h.v[i] = gate[3].v[i] * tanhf(c.v[i]);
+    for (int i = 0; i < width; ++i) {
+      c.v[i] = gate[1].v[i] * before.v[i] + gate[0].v[i] * gate[2].v[i];
+    }
+    store<width>(s.c + at, c);
   }
-  store<width>(s.c + at, c);
+#pragma unroll
+  for (int i = 0; i < width; ++i) h.v[i] = gate[3].v[i] * tanhf(c.v[i]);
   const long long h_at = static_cast<long long>(row) * s.h_stride + column;
   store<width>(s.h + h_at, h);
   store_low<width>(s.h_low == nullptr ? nullptr : s.h_low + h_at, h);

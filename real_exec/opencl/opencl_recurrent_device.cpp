@@ -140,10 +140,12 @@ void OpenClRecurrentQueue::multiply(const BlasProduct& product) {
                          .add = product.add});
 }
 
-/// `c`: the arguments between those of the step before and of the result.
+/// `result`: what the kernel does with the result. `c`: the arguments between those of the step
+/// before and of the result.
 template <class... C>
 void OpenClRecurrentQueue::forward(const std::string& name,
                                    const DeviceCellForward& args,
+                                   int result,
                                    const C&... c) {
   launch(name,
          static_cast<long long>(args.rows) * args.hidden,
@@ -154,7 +156,7 @@ void OpenClRecurrentQueue::forward(const std::string& name,
          device_.place(args.before),
          c...,
          device_.place(args.h),
-         args.h != nullptr ? 1 : 0,
+         result,
          args.rows,
          args.hidden,
          args.products_stride,
@@ -165,11 +167,15 @@ void OpenClRecurrentQueue::forward(const std::string& name,
 }
 
 void OpenClRecurrentQueue::lstm_forward(const DeviceCellForward& args) {
-  forward("lstm_forward", args, device_.place(args.c));
+  // 2: the cell's own output, which a projection reads
+  forward("lstm_forward",
+          args,
+          args.h == nullptr ? 0 : (args.before == nullptr ? 2 : 1),
+          device_.place(args.c));
 }
 
 void OpenClRecurrentQueue::gru_forward(const DeviceCellForward& args) {
-  forward("gru_forward", args);
+  forward("gru_forward", args, args.h != nullptr ? 1 : 0);
 }
 
 void OpenClRecurrentQueue::reset_gates_forward(const DeviceCellForward& args) {
@@ -253,6 +259,20 @@ void OpenClRecurrentQueue::reset_cell_backward(const DeviceCellBackward& args) {
          args.gates_stride,
          args.before_stride,
          args.gate_gradients_stride);
+}
+
+void OpenClRecurrentQueue::sum_gradients(const DeviceGradientSum& args) {
+  launch("sum_gradients",
+         static_cast<long long>(args.rows) * args.columns,
+         device_.place(args.to),
+         device_.place(args.dh),
+         device_.place(args.upstream[0]),
+         device_.place(args.upstream[1]),
+         args.upstream[0] != nullptr ? (args.upstream[1] != nullptr ? 2 : 1) : 0,
+         args.rows,
+         args.columns,
+         args.slices,
+         args.upstream_stride);
 }
 
 void OpenClRecurrentQueue::add_column_sums(const DeviceColumnSums& args) {

@@ -66,6 +66,7 @@ class OpenClRecurrentQueue final : public RecurrentQueue {
   void gru_backward(const DeviceCellBackward& args) override;
   void reset_candidate_backward(const DeviceCellBackward& args) override;
   void reset_cell_backward(const DeviceCellBackward& args) override;
+  void sum_gradients(const DeviceGradientSum& args) override;
   void add_column_sums(const DeviceColumnSums& args) override;
   void add(const DeviceAddition& args) override;
   void squared_error(const DeviceLoss& args) override;
@@ -82,7 +83,7 @@ class OpenClRecurrentQueue final : public RecurrentQueue {
   template <class... Args>
   void launch(const std::string& name, long long items, const Args&... args);
   template <class... C>
-  void forward(const std::string& name, const DeviceCellForward& args, const C&... c);
+  void forward(const std::string& name, const DeviceCellForward& args, int result, const C&... c);
   template <class... C>
   void backward(const std::string& name, const DeviceCellBackward& args, const C&... c);
   /// Puts the steps one behind the other into scratch.

@@ -43,7 +43,8 @@ __kernel void lstm_forward(FROM(products), INTO(gates), FROM(recurrent), FROM(bi
   }
   for (int g = 0; g < 4; ++g) gates[row * gates_stride + g * hidden + column] = gate[g];
   if (!whole) return;
-  const float now = gate[1] * before[row * before_stride + column] + gate[0] * gate[2];
+  const float now = whole == 2 ? c[row * hidden + column]
+                               : gate[1] * before[row * before_stride + column] + gate[0] * gate[2];
   c[row * hidden + column] = now;
   h[row * h_stride + column] = gate[3] * tanh(now);
 }
@@ -184,6 +185,19 @@ __kernel void reset_cell_backward(FROM(gates), FROM(before), FROM(reset), INTO(c
 }
 
 // In an order that does not change: a work item for each column.
+__kernel void sum_gradients(INTO(to), FROM(dh), FROM(above), FROM(beside), int upstreams, int rows,
+                            int columns, int slices, int upstream_stride) {
+  const int at = get_global_id(0);
+  if (at >= rows * columns) return;
+  USE_INTO(to); USE_FROM(dh); USE_FROM(above); USE_FROM(beside);
+  const int from = at / columns * upstream_stride + at % columns;
+  float sum = dh[at];
+  for (int slice = 1; slice < slices; ++slice) sum += dh[slice * rows * columns + at];
+  if (upstreams > 0) sum += above[from];
+  if (upstreams > 1) sum += beside[from];
+  to[at] = sum;
+}
+
 __kernel void column_sums(FROM(d), INTO(sums), int rows, int columns, int stride) {
   const int column = (int)get_global_id(0);
   if (column >= columns) return;

@@ -51,6 +51,15 @@ SCHEDLAB_INLINE void add_body(const Addition& a) {
   }
 }
 
+SCHEDLAB_INLINE void sum_gradients_body(const GradientSum& s) {
+  for (std::ptrdiff_t at = s.panels.begin * lanes; at < s.panels.end * lanes; at += lanes) {
+    Floats sum = load(s.dh + at);
+    for (std::ptrdiff_t i = 1; i < s.slices; ++i) sum += load(s.dh + i * s.slice_step + at);
+    for (int i = 0; i < s.upstreams; ++i) sum += load(s.upstream[static_cast<std::size_t>(i)] + at);
+    store(s.to + at, sum);
+  }
+}
+
 SCHEDLAB_INLINE void squared_error_body(const SquaredError& e) {
   Floats sum{};
   for (std::ptrdiff_t at = e.panels.begin * lanes; at < e.panels.end * lanes; at += lanes) {
@@ -183,6 +192,7 @@ SCHEDLAB_INLINE void transpose_weights_body(const WeightUpdate& u) {
 SCHEDLAB_FOR_EACH_INSTRUCTION_SET(evaluate, Evaluation, evaluate_body)
 SCHEDLAB_FOR_EACH_INSTRUCTION_SET(add_column_sums, ColumnSums, add_column_sums_body)
 SCHEDLAB_FOR_EACH_INSTRUCTION_SET(add, Addition, add_body)
+SCHEDLAB_FOR_EACH_INSTRUCTION_SET(sum_gradients, GradientSum, sum_gradients_body)
 SCHEDLAB_FOR_EACH_INSTRUCTION_SET(squared_error, SquaredError, squared_error_body)
 SCHEDLAB_FOR_EACH_INSTRUCTION_SET(update_weights, WeightUpdate, update_weights_body)
 SCHEDLAB_FOR_EACH_INSTRUCTION_SET(transpose_weights, WeightUpdate, transpose_weights_body)

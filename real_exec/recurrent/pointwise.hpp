@@ -3,6 +3,7 @@
 
 #include "real_exec/recurrent/gemm_panels.hpp"
 
+#include <array>
 #include <cstddef>
 
 namespace schedlab::detail {
@@ -37,6 +38,19 @@ struct Addition {
   PanelRange panels{};
 };
 void add(const Addition& args);
+
+/// to = the sum of the gradients from above and of slices of dh, over the elements 16 * begin .. 16
+/// * end - 1.
+struct GradientSum {
+  float* to = nullptr;
+  std::array<const float*, 2> upstream{};
+  int upstreams = 0;
+  const float* dh = nullptr;
+  std::ptrdiff_t slices = 1;
+  std::ptrdiff_t slice_step = 0;  ///< elements from one slice to the next
+  PanelRange panels{};
+};
+void sum_gradients(const GradientSum& args);
 
 /// dy = scale * (y - target) over one row of panels; returns through `sums` 16 partial sums of (y -
 /// target)^2.

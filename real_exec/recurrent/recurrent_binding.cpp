@@ -19,15 +19,18 @@ struct Named {
   SubTask task;
 };
 
-constexpr std::array<Named, 22> single_tasks{{{"transfer_in", SubTask::transfer_in},
+constexpr std::array<Named, 25> single_tasks{{{"transfer_in", SubTask::transfer_in},
                                               {"input_gemm", SubTask::input_gemm},
                                               {"recurrent_gemm", SubTask::recurrent_gemm},
                                               {"gates_forward", SubTask::gates_forward},
                                               {"candidate_gemm", SubTask::candidate_gemm},
                                               {"cell_forward", SubTask::cell_forward},
+                                              {"projection_gemm", SubTask::projection_gemm},
                                               {"loss", SubTask::loss},
                                               {"candidate_cell", SubTask::candidate_cell},
                                               {"candidate_hidden", SubTask::candidate_hidden},
+                                              {"projection_sum", SubTask::projection_sum},
+                                              {"projection_hidden", SubTask::projection_hidden},
                                               {"cell", SubTask::cell},
                                               {"hidden_1", SubTask::hidden_1},
                                               {"hidden_2", SubTask::hidden_2},
@@ -51,21 +54,25 @@ std::vector<SubTask> sub_tasks_of(std::string_view operation, const RecurrentSpe
     std::vector<SubTask> tasks = sub_tasks_of(operation.substr(again.size()), spec);
     if (spec.recompute == Recompute::data_drop) {
       std::replace(tasks.begin(), tasks.end(), cell_forward, cell_values);
+      std::erase(tasks, projection_gemm);  // the state is kept
     }
     return tasks;
   }
   const bool candidate = spec.cell == RecurrentCell::gru_reset_before;
+  const bool projected = spec.projection > 0;
   if (operation == "node_forward") {
+    if (projected) return {input_gemm, recurrent_gemm, cell_forward, projection_gemm};
     if (!candidate) return {input_gemm, recurrent_gemm, cell_forward};
     return {input_gemm, recurrent_gemm, gates_forward, candidate_gemm, cell_forward};
   }
   if (operation == "data_node" || operation == "node") {
     std::vector<SubTask> tasks;
     if (candidate) tasks = {candidate_cell, candidate_hidden};
+    if (projected) tasks = {projection_sum, projection_hidden};
     tasks.insert(tasks.end(), {cell, hidden_1, hidden_2});
     if (operation == "data_node") return tasks;
     tasks.insert(tasks.end(), {weight_1, weight_2});
-    if (candidate) tasks.push_back(weight_3);
+    if (candidate || projected) tasks.push_back(weight_3);
     return tasks;
   }
   for (const Named& named : single_tasks) {
@@ -86,7 +93,8 @@ std::vector<ChainPlace> chain_places(const RecurrentSpec& spec) {
   std::vector<ChainPlace> places;
   const std::int64_t input = spec.input == 0 ? spec.hidden : spec.input;
   for (std::int64_t layer = 0; layer < spec.layers; ++layer) {
-    const std::int64_t width = layer == 0 ? input : layer_directions(spec, layer - 1) * spec.hidden;
+    const std::int64_t width =
+        layer == 0 ? input : layer_directions(spec, layer - 1) * output_width(spec);
     for (std::int64_t d = 0; d < layer_directions(spec, layer); ++d) {
       places.push_back({.layer = layer, .direction = d, .width = width});
     }
@@ -174,7 +182,8 @@ RecurrentShape RecurrentBinding::shape_of(std::size_t chain) const {
           .hidden = spec_.hidden,
           .width = chains_[chain].width,
           .type = spec_.type,
-          .cell = spec_.cell};
+          .cell = spec_.cell,
+          .projection = spec_.projection};
 }
 
 std::int64_t RecurrentBinding::steps_of(SubTask task, const Kernel& kernel) const {
@@ -200,6 +209,10 @@ Kernel RecurrentBinding::expected(const BoundKernel& kernel, const BoundTask& bo
       return candidate_kernel(s);
     case SubTask::candidate_hidden:
       return candidate_gradient_kernel(s);
+    case SubTask::projection_gemm:
+      return projection_kernel(s);
+    case SubTask::projection_hidden:
+      return projection_gradient_kernel(s);
     case SubTask::hidden_1:
       return hidden_1_kernel(s, slices_written(spec_, chains_[bound.chain].direction, bound.step));
     case SubTask::hidden_2:

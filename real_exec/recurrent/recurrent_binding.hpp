@@ -21,9 +21,12 @@ enum class SubTask : std::uint8_t {
   candidate_gemm,
   cell_forward,
   cell_values,  ///< cell_forward without the state
+  projection_gemm,
   loss,
   candidate_cell,
   candidate_hidden,
+  projection_sum,
+  projection_hidden,
   cell,
   hidden_1,
   hidden_2,

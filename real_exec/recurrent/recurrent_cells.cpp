@@ -50,7 +50,9 @@ SCHEDLAB_INLINE void lstm_values_body(const CellForward& s) {
     const LstmBiases bias{s, p};
     for (std::ptrdiff_t row = 0; row < s.rows; ++row) {
       const std::ptrdiff_t at = (p * s.rows + row) * lanes;
-      store_gates(s, lstm_gates(s, bias, at), at);
+      const LstmGates gates = lstm_gates(s, bias, at);
+      store_gates(s, gates, at);
+      if (s.h != nullptr) store(s.h + at, gates.o * tanh(load(s.c + at)));
     }
   }
 }

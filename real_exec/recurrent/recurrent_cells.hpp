@@ -34,7 +34,8 @@ struct CellForward {
   PanelRange panels;
 };
 void lstm_forward(const CellForward& args);
-void lstm_values(const CellForward& args);  ///< the activations alone, bit for bit the same
+/// The activations alone, bit for bit the same; with `h` also o * tanh(c), of the c that is there.
+void lstm_values(const CellForward& args);
 void gru_forward(const CellForward& args);
 void gru_values(const CellForward& args);           ///< the activations alone, bit for bit the same
 void reset_gates_forward(const CellForward& args);  ///< gates_forward: r, z, r * h

@@ -58,7 +58,9 @@ void expect_trained_on(const RecurrentSpec& spec,
   }
   SCHEDLAB_EXPECTS(
       batch.x.size() == inputs.x.size() && batch.target.size() == inputs.target.size() &&
-          static_cast<std::int64_t>(batch.lengths.size()) == spec.batch && batch.scale > 0,
+          static_cast<std::int64_t>(batch.lengths.size()) == spec.batch && batch.scale > 0 &&
+          (batch.breaks.empty() ||
+           static_cast<std::int64_t>(batch.breaks.size()) == spec.steps * spec.batch),
       fmt::format("padded batch: {} inputs, {} targets, {} lengths, scale {}; the "
                   "network has {}, {} and {}",
                   batch.x.size(),

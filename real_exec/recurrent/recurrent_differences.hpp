@@ -28,6 +28,8 @@ void for_each_result(const RecurrentResults<A>& a, const RecurrentResults<B>& b,
     visit("Wx" + of, x.wx, y.wx);
     visit("Wh" + of, x.wh, y.wh);
     visit("b" + of, x.bias, y.bias);
+    visit("dWp" + of, x.dwp, y.dwp);
+    visit("Wp" + of, x.wp, y.wp);
   }
 }
 

@@ -25,11 +25,17 @@ std::int64_t layer_directions(const RecurrentSpec& spec, std::int64_t layer) {
   return both ? 2 : 1;
 }
 
+std::int64_t output_width(const RecurrentSpec& spec) {
+  return spec.projection > 0 ? spec.projection : spec.hidden;
+}
+
 RecurrentInputs<float> draw_recurrent_inputs(const RecurrentSpec& spec, std::uint64_t seed) {
   Rng rng{seed};
   const RecurrentCellShape& shape = cell_shape(spec.cell);
   const std::int64_t input = spec.input == 0 ? spec.hidden : spec.input;
-  const std::int64_t state = spec.batch * spec.hidden;
+  const std::int64_t cells = spec.batch * spec.hidden;
+  const std::int64_t output = output_width(spec);
+  const std::int64_t state = spec.batch * output;
   const std::int64_t outputs = spec.steps * state * layer_directions(spec, spec.layers - 1);
   RecurrentInputs<float> inputs;
   inputs.x = draw(rng, spec.steps * spec.batch * input, 1.0);
@@ -41,17 +47,18 @@ RecurrentInputs<float> draw_recurrent_inputs(const RecurrentSpec& spec, std::uin
     RecurrentChainInputs<float>& made = inputs.chains.emplace_back();
     const std::int64_t gates = shape.gates * spec.hidden;
     made.wx = draw(rng, width * gates, scale);
-    made.wh = draw(rng, spec.hidden * gates, scale);
+    made.wh = draw(rng, output * gates, scale);
     made.bias = draw(rng, shape.biases * spec.hidden, scale);
     made.h0 = draw(rng, state, 1.0);
-    if (shape.cell_state) made.c0 = draw(rng, state, 1.0);
+    if (shape.cell_state) made.c0 = draw(rng, cells, 1.0);
     // In pass training nothing but the loss has a gradient.
     const double last = spec.pass == RecurrentPass::backward ? 1.0 : 0.0;
     made.dh_last = draw(rng, state, last);
-    if (shape.cell_state) made.dc_last = draw(rng, state, last);
+    if (shape.cell_state) made.dc_last = draw(rng, cells, last);
+    made.wp = draw(rng, spec.hidden * spec.projection, scale);
   };
   for (std::int64_t layer = 0; layer < spec.layers; ++layer) {
-    const std::int64_t width = layer == 0 ? input : layer_directions(spec, layer - 1) * spec.hidden;
+    const std::int64_t width = layer == 0 ? input : layer_directions(spec, layer - 1) * output;
     for (std::int64_t d = 0; d < layer_directions(spec, layer); ++d) draw_chain(width);
   }
   return inputs;

@@ -64,11 +64,13 @@ class ReferenceChain {
                  const RecurrentChainInputs<double>& in,
                  std::int64_t width)
       : cell_(spec.cell), hidden_(spec.hidden) {
+    const std::int64_t output = spec.projection > 0 ? spec.projection : spec.hidden;
+    if (spec.projection > 0) wp_ = matrix(in.wp, hidden_, output);
     const std::int64_t gates = cell_ == RecurrentCell::lstm ? 4 : 3;
     wx_ = matrix(in.wx, width, gates * hidden_);
-    wh_ = matrix(in.wh, hidden_, gates * hidden_);
+    wh_ = matrix(in.wh, output, gates * hidden_);
     bias_ = matrix(in.bias, 1, (cell_ == RecurrentCell::gru_reset_before ? 3 : 4) * hidden_);
-    h0_ = matrix(in.h0, spec.batch, hidden_);
+    h0_ = matrix(in.h0, spec.batch, output);
     if (cell_ == RecurrentCell::lstm) c0_ = matrix(in.c0, spec.batch, hidden_);
   }
 
@@ -87,6 +89,7 @@ class ReferenceChain {
     dwx_ = Matrix::Zero(wx_.rows(), wx_.cols());
     dwh_ = Matrix::Zero(wh_.rows(), wh_.cols());
     dbias_ = Row::Zero(bias_.size());
+    dwp_ = Matrix::Zero(wp_.rows(), wp_.cols());
     dh_ = dh_last;
     dc_ = dc_last;
     Sequence dx(x_.size());
@@ -104,6 +107,7 @@ class ReferenceChain {
     results.dwx = plain(dwx_);
     results.dwh = plain(dwh_);
     results.dbias = plain(dbias_);
+    results.dwp = plain(dwp_);
     results.dh0 = plain(dh_);
     if (cell_ == RecurrentCell::lstm) results.dc0 = plain(dc_);
     return results;
@@ -111,7 +115,7 @@ class ReferenceChain {
 
  private:
   struct Saved {
-    Matrix h_before, c_before, i, f, g, o, tanh_c, c, r, z, n, a, h;
+    Matrix h_before, c_before, i, f, g, o, tanh_c, c, m, r, z, n, a, h;
   };
 
   [[nodiscard]] auto gate(const Matrix& all, int index) const {
@@ -134,7 +138,8 @@ class ReferenceChain {
       s.o = sigmoid(sum(3));
       s.c = times(s.f, s.c_before) + times(s.i, s.g);
       s.tanh_c = s.c.array().tanh();
-      s.h = times(s.o, s.tanh_c);
+      s.m = times(s.o, s.tanh_c);
+      s.h = wp_.size() > 0 ? Matrix(s.m * wp_) : s.m;
       return s;
     }
     s.r = sigmoid(sum(0));
@@ -160,11 +165,16 @@ class ReferenceChain {
 
   Matrix lstm_gradient(std::size_t t) {
     const Saved& s = saved_[t];
-    const Matrix dc = dc_.array() + dh_.array() * s.o.array() * (1.0 - s.tanh_c.array().square());
+    Matrix dm = dh_;
+    if (wp_.size() > 0) {
+      dwp_ += s.m.transpose() * dh_;
+      dm = dh_ * wp_.transpose();
+    }
+    const Matrix dc = dc_.array() + dm.array() * s.o.array() * (1.0 - s.tanh_c.array().square());
     Matrix dgates(dh_.rows(), 4 * hidden_);
     dgates << times(times(dc, s.g), slope(s.i)), times(times(dc, s.c_before), slope(s.f)),
         (dc.array() * s.i.array() * (1.0 - s.g.array().square())).matrix(),
-        times(times(dh_, s.tanh_c), slope(s.o));
+        times(times(dm, s.tanh_c), slope(s.o));
     dwh_ += s.h_before.transpose() * dgates;
     dh_ = dgates * wh_.transpose();
     dc_ = times(dc, s.f);
@@ -204,10 +214,10 @@ class ReferenceChain {
 
   RecurrentCell cell_;
   std::int64_t hidden_;
-  Matrix wx_, wh_, bias_, h0_, c0_;
+  Matrix wx_, wh_, bias_, wp_, h0_, c0_;
   Sequence x_;
   std::vector<Saved> saved_;
-  Matrix dwx_, dwh_, dh_, dc_;
+  Matrix dwx_, dwh_, dwp_, dh_, dc_;
   Row dbias_;
 };
 
@@ -237,7 +247,7 @@ std::vector<double> updated(std::vector<double> w,
 class RecurrentNetwork {
  public:
   RecurrentNetwork(const RecurrentSpec& spec, const RecurrentInputs<double>& inputs)
-      : spec_(spec), in_(inputs) {
+      : spec_(spec), in_(inputs), output_(spec.projection > 0 ? spec.projection : spec.hidden) {
     if (spec_.input == 0) spec_.input = spec_.hidden;
     std::int64_t width = spec_.input;
     std::size_t next = 0;
@@ -247,7 +257,7 @@ class RecurrentNetwork {
         SCHEDLAB_EXPECTS(next < in_.chains.size(), "recurrent reference: too few chains");
         chains.emplace_back(spec_, in_.chains[next++], width);
       }
-      width = directions(layer) * spec_.hidden;
+      width = directions(layer) * output_;
     }
   }
 
@@ -291,7 +301,7 @@ class RecurrentNetwork {
       if (chains.size() == 2) {
         const Sequence back = turned(chains[1].forward(turned(x, true)), true);
         for (std::size_t t = 0; t < y.size(); ++t) {
-          Matrix both(y[t].rows(), 2 * spec_.hidden);
+          Matrix both(y[t].rows(), 2 * output_);
           both << y[t], back[t];
           y[t] = both;
         }
@@ -310,12 +320,11 @@ class RecurrentNetwork {
       for (std::size_t d = 0; d < layer.size(); ++d) {
         Sequence half;
         for (const Matrix& m : dy) {
-          half.emplace_back(
-              m.middleCols(static_cast<std::int64_t>(d) * spec_.hidden, spec_.hidden));
+          half.emplace_back(m.middleCols(static_cast<std::int64_t>(d) * output_, output_));
         }
         const RecurrentChainInputs<double>& in = in_.chains[chain + d];
-        const Matrix dh = matrix(in.dh_last, spec_.batch, spec_.hidden);
-        const Matrix dc = in.dc_last.empty() ? Matrix(Matrix::Zero(dh.rows(), dh.cols()))
+        const Matrix dh = matrix(in.dh_last, spec_.batch, output_);
+        const Matrix dc = in.dc_last.empty() ? Matrix(Matrix::Zero(spec_.batch, spec_.hidden))
                                              : matrix(in.dc_last, spec_.batch, spec_.hidden);
         const bool turn = d == 1;
         const Sequence part = turned(layer[d].backward(turned(half, turn), dh, dc), turn);
@@ -337,15 +346,18 @@ class RecurrentNetwork {
       r.wx = in.wx;
       r.wh = in.wh;
       r.bias = in.bias;
+      r.wp = in.wp;
       if (spec_.pass != RecurrentPass::training) continue;
       r.wx = updated(r.wx, r.dwx, spec_.optimizer);
       r.wh = updated(r.wh, r.dwh, spec_.optimizer);
       r.bias = updated(r.bias, r.dbias, spec_.optimizer);
+      r.wp = updated(r.wp, r.dwp, spec_.optimizer);
     }
   }
 
   RecurrentSpec spec_;
   const RecurrentInputs<double>& in_;
+  std::int64_t output_;  // width of h
   std::vector<std::vector<ReferenceChain>> layers_;
 };
 
@@ -366,7 +378,8 @@ RecurrentInputs<double> to_double(const RecurrentInputs<float>& inputs) {
                              .h0 = wide(chain.h0),
                              .c0 = wide(chain.c0),
                              .dh_last = wide(chain.dh_last),
-                             .dc_last = wide(chain.dc_last)});
+                             .dc_last = wide(chain.dc_last),
+                             .wp = wide(chain.wp)});
   }
   return result;
 }

@@ -14,6 +14,7 @@ namespace schedlab {
 /// slow.
 ///
 /// LSTM   i, f, o = sigmoid(.), g = tanh(.), c = f c(t-1) + i g, h = o tanh(c);
+///        with projection h = (o tanh(c)) Wp;
 ///        Hochreiter and Schmidhuber with the forget gate of Gers et al., as frameworks have it
 /// GRU    r, z = sigmoid(.), n = tanh(x Wx + bx + r (h(t-1) Wh + bh)), h = (1 - z) n + z h(t-1);
 ///        reset before: n = tanh(x Wx + b + (r h(t-1)) Wh); Cho et al., arXiv 1406.1078

@@ -107,7 +107,7 @@ void PanelMap::unpack(const float* panels, float* plain) const {
 
 PanelMap output_map(const RecurrentState& state, std::int64_t layer) {
   return {.rows = state.spec.batch,
-          .block = state.spec.hidden,
+          .block = output_width(state.spec),
           .places = in_order(state.directions(layer))};
 }
 
@@ -116,6 +116,7 @@ RecurrentState::RecurrentState(const RecurrentSpec& given, std::uint64_t seed, b
       by_tensor(tensors_apart),
       shape(cell_shape(given.cell)),
       hidden(padded(given.hidden)),
+      output(padded(output_width(given))),
       loss_scale(1.0F / static_cast<float>(given.batch)),
       loss_divisor(static_cast<double>(given.batch)) {
   if (spec.input == 0) spec.input = spec.hidden;
@@ -146,8 +147,9 @@ void RecurrentState::add_chain(std::int64_t layer, std::int64_t direction) {
   ChainState& chain = chains.emplace_back();
   chain.layer = layer;
   chain.direction = direction;
-  const std::ptrdiff_t width = layer == 0 ? spec.input : directions(layer - 1) * spec.hidden;
-  const std::ptrdiff_t width_block = layer == 0 ? spec.input : spec.hidden;
+  const std::ptrdiff_t of_below = output_width(spec);
+  const std::ptrdiff_t width = layer == 0 ? spec.input : directions(layer - 1) * of_below;
+  const std::ptrdiff_t width_block = layer == 0 ? spec.input : of_below;
   // recurrent_cells.hpp has the orders inside.
   std::vector<std::ptrdiff_t> wx_places = in_order(shape.gates);
   std::vector<std::ptrdiff_t> bias_places = in_order(shape.biases);
@@ -156,20 +158,26 @@ void RecurrentState::add_chain(std::int64_t layer, std::int64_t direction) {
   if (spec.cell == RecurrentCell::gru_reset_before) bias_places = {1, 2, 0};
   chain.wx_map = {
       .rows = width, .row_block = width_block, .block = spec.hidden, .places = wx_places};
-  chain.wh_map = {.rows = spec.hidden,
-                  .row_block = spec.hidden,
+  chain.wh_map = {.rows = of_below,
+                  .row_block = of_below,
                   .block = spec.hidden,
                   .places = in_order(shape.gates)};
   chain.bias_map = {.rows = 1, .block = spec.hidden, .places = bias_places};
   chain.width = chain.wx_map.padded_rows();
   for (auto* array : {&chain.wx, &chain.wx_transposed}) array->resize(chain.wx_map.size());
   for (auto* array : {&chain.wh, &chain.wh_transposed}) array->resize(chain.wh_map.size());
+  if (projected()) {
+    chain.wp_map = {
+        .rows = spec.hidden, .row_block = spec.hidden, .block = of_below, .places = {0}};
+    for (auto* array : {&chain.wp, &chain.wp_transposed}) array->resize(chain.wp_map.size());
+  }
   const auto biases = static_cast<std::size_t>(shape.biases * hidden);
   chain.bias.resize(biases);
   if (spec.pass == RecurrentPass::training && spec.optimizer == Optimizer::adam) {
     chain.wx_moments.resize(2 * chain.wx.size());
     chain.wh_moments.resize(2 * chain.wh.size());
     chain.bias_moments.resize(2 * biases);
+    chain.wp_moments.resize(2 * chain.wp.size());
   }
   allocate_steps(chain);
   if (spec.pass == RecurrentPass::forward) return;
@@ -177,6 +185,7 @@ void RecurrentState::add_chain(std::int64_t layer, std::int64_t direction) {
   chain.gradients.wx.assign(buffers, PanelArray(chain.wx.size()));
   chain.gradients.wh.assign(buffers, PanelArray(chain.wh.size()));
   chain.gradients.bias.assign(buffers, PanelArray(biases));
+  chain.gradients.wp.assign(buffers, PanelArray(chain.wp.size()));
 }
 
 void RecurrentState::allocate_steps(ChainState& chain) const {
@@ -192,14 +201,16 @@ void RecurrentState::allocate_steps(ChainState& chain) const {
     chain.gates.resize(gradients_replace_gates() ? gradients : steps * saved * cell);
   }
   if (shape.cell_state) chain.c.resize((by_tensor ? 1 : steps + 2) * cell);
-  if (shape.candidate_gates > 0) {
-    chain.reset.resize(steps * cell);
-    chain.reset_gradient.resize(cell);
-  }
+  const bool inner = shape.candidate_gates > 0 || projected();
+  if (inner && !by_tensor) chain.reset.resize(steps * cell);
+  if (inner && (!by_tensor || one_task)) chain.reset_gradient.resize(cell);
   if (spec.pass == RecurrentPass::forward) return;
   if (!by_tensor && !gradients_replace_gates()) chain.gate_gradients.resize(gradients);
-  chain.dh.resize(static_cast<std::size_t>(spec.hidden_1_slices) * cell);
-  for (auto* array : {&chain.carry, &chain.dh_last, &chain.carry_last}) array->resize(cell);
+  const auto of_output = static_cast<std::size_t>(output_cells());
+  if (projected() && !by_tensor) chain.projected_gradients.resize(steps * of_output);
+  chain.dh.resize(static_cast<std::size_t>(spec.hidden_1_slices) * of_output);
+  chain.dh_last.resize(of_output);
+  for (auto* array : {&chain.carry, &chain.carry_last}) array->resize(cell);
   if (by_tensor && chain.layer > 0) return;
   chain.dx.resize(steps * static_cast<std::size_t>(chain.width * spec.batch));
 }
@@ -219,6 +230,7 @@ void RecurrentState::pack_target() {
 
 void RecurrentState::pack_inputs() {
   const PanelMap state_map{.rows = spec.batch, .block = spec.hidden, .places = {0}};
+  const PanelMap h_map{.rows = spec.batch, .block = output_width(spec), .places = {0}};
   pack_x();
   pack_target();
   const PanelMap top = output_map(*this, spec.layers - 1);
@@ -229,16 +241,18 @@ void RecurrentState::pack_inputs() {
     chain.wx_map.pack(given.wx.data(), chain.wx.data());
     chain.wh_map.pack(given.wh.data(), chain.wh.data());
     chain.bias_map.pack(given.bias.data(), chain.bias.data());
+    if (projected()) chain.wp_map.pack(given.wp.data(), chain.wp.data());
     if (spec.pass == RecurrentPass::training) {
       chain.wx_first = chain.wx;
       chain.wh_first = chain.wh;
       chain.bias_first = chain.bias;
+      chain.wp_first = chain.wp;
     }
     const std::int64_t initial = before(chain, first_step(chain));
-    state_map.pack(given.h0.data(), h(chain, initial));
+    h_map.pack(given.h0.data(), h(chain, initial));
     if (shape.cell_state) state_map.pack(given.c0.data(), c(chain, initial));
     if (spec.pass == RecurrentPass::forward) continue;
-    state_map.pack(given.dh_last.data(), chain.dh_last.data());
+    h_map.pack(given.dh_last.data(), chain.dh_last.data());
     if (shape.cell_state) state_map.pack(given.dc_last.data(), chain.carry_last.data());
   }
 }
@@ -253,23 +267,27 @@ void RecurrentState::reset() {
       std::copy(chain.wx_first.begin(), chain.wx_first.end(), chain.wx.begin());
       std::copy(chain.wh_first.begin(), chain.wh_first.end(), chain.wh.begin());
       std::copy(chain.bias_first.begin(), chain.bias_first.end(), chain.bias.begin());
+      std::copy(chain.wp_first.begin(), chain.wp_first.end(), chain.wp.begin());
     }
-    transpose_weights({.w = chain.wx.data(),
-                       .transposed = chain.wx_transposed.data(),
-                       .rows = chain.width,
-                       .n = chain.wx_map.padded_columns(),
-                       .panels = {0, static_cast<std::ptrdiff_t>(chain.wx.size()) / 256}});
-    transpose_weights({.w = chain.wh.data(),
-                       .transposed = chain.wh_transposed.data(),
-                       .rows = hidden,
-                       .n = chain.wh_map.padded_columns(),
-                       .panels = {0, static_cast<std::ptrdiff_t>(chain.wh.size()) / 256}});
-    for (auto* array : {&chain.wx_moments, &chain.wh_moments, &chain.bias_moments}) {
+    const auto transpose = [](PanelArray& w, PanelArray& transposed, const PanelMap& map) {
+      if (w.empty()) return;
+      transpose_weights({.w = w.data(),
+                         .transposed = transposed.data(),
+                         .rows = map.padded_rows(),
+                         .n = map.padded_columns(),
+                         .panels = {0, static_cast<std::ptrdiff_t>(w.size()) / 256}});
+    };
+    transpose(chain.wx, chain.wx_transposed, chain.wx_map);
+    transpose(chain.wh, chain.wh_transposed, chain.wh_map);
+    transpose(chain.wp, chain.wp_transposed, chain.wp_map);
+    for (auto* array :
+         {&chain.wx_moments, &chain.wh_moments, &chain.bias_moments, &chain.wp_moments}) {
       std::fill(array->begin(), array->end(), 0.0F);
     }
     std::copy(chain.dh_last.begin(), chain.dh_last.end(), chain.dh.begin());
     std::copy(chain.carry_last.begin(), chain.carry_last.end(), chain.carry.begin());
-    for (auto* buffers : {&chain.gradients.wx, &chain.gradients.wh, &chain.gradients.bias}) {
+    for (auto* buffers :
+         {&chain.gradients.wx, &chain.gradients.wh, &chain.gradients.bias, &chain.gradients.wp}) {
       for (PanelArray& buffer : *buffers) std::fill(buffer.begin(), buffer.end(), 0.0F);
     }
   }
@@ -286,7 +304,7 @@ std::ptrdiff_t RecurrentState::input_step(const ChainState& chain) const {
 
 float* RecurrentState::h(const ChainState& chain, std::int64_t step) {
   return y[static_cast<std::size_t>(chain.layer)].data() +
-         (by_tensor ? 0 : (step + 1) * h_step(chain)) + chain.direction * cells();
+         (by_tensor ? 0 : (step + 1) * h_step(chain)) + chain.direction * output_cells();
 }
 
 std::ptrdiff_t RecurrentState::h_step(const ChainState& chain) const {
@@ -310,19 +328,23 @@ Bytes RecurrentState::tensor_bytes() const {
     for (const auto* array : {&chain.wx,
                               &chain.wh,
                               &chain.bias,
+                              &chain.wp,
                               &chain.wx_moments,
                               &chain.wh_moments,
                               &chain.bias_moments,
+                              &chain.wp_moments,
                               &chain.gates,
                               &chain.c,
                               &chain.reset,
+                              &chain.projected_gradients,
                               &chain.gate_gradients,
                               &chain.dh,
                               &chain.carry,
                               &chain.dx}) {
       floats += array->size();
     }
-    for (const auto* buffers : {&chain.gradients.wx, &chain.gradients.wh, &chain.gradients.bias}) {
+    for (const auto* buffers :
+         {&chain.gradients.wx, &chain.gradients.wh, &chain.gradients.bias, &chain.gradients.wp}) {
       for (const PanelArray& buffer : *buffers) floats += buffer.size();
     }
   }
@@ -335,9 +357,11 @@ Bytes RecurrentState::workspace_bytes() const {
   for (const ChainState& chain : chains) {
     for (const auto* array : {&chain.wx_transposed,
                               &chain.wh_transposed,
+                              &chain.wp_transposed,
                               &chain.wx_first,
                               &chain.wh_first,
                               &chain.bias_first,
+                              &chain.wp_first,
                               &chain.zh,
                               &chain.reset_gradient,
                               &chain.dh_last,
@@ -349,6 +373,7 @@ Bytes RecurrentState::workspace_bytes() const {
     for (const auto* array : {&given.wx,
                               &given.wh,
                               &given.bias,
+                              &given.wp,
                               &given.h0,
                               &given.c0,
                               &given.dh_last,
@@ -364,12 +389,16 @@ RecurrentChainResults<float> RecurrentState::chain_results(const ChainState& cha
   results.wx = unpack(chain.wx_map, chain.wx);
   results.wh = unpack(chain.wh_map, chain.wh);
   results.bias = unpack(chain.bias_map, chain.bias);
+  if (projected()) results.wp = unpack(chain.wp_map, chain.wp);
   if (spec.pass == RecurrentPass::forward) return results;
   results.dwx = unpack(chain.wx_map, chain.gradients.wx.front());
   results.dwh = unpack(chain.wh_map, chain.gradients.wh.front());
   results.dbias = unpack(chain.bias_map, chain.gradients.bias.front());
+  if (projected()) results.dwp = unpack(chain.wp_map, chain.gradients.wp.front());
   const PanelMap map{.rows = spec.batch, .block = spec.hidden, .places = {0}};
-  set_initial_gradients(results, unpack(map, chain.dh), unpack(map, chain.carry), shape.cell_state);
+  const PanelMap h_map{.rows = spec.batch, .block = output_width(spec), .places = {0}};
+  set_initial_gradients(
+      results, unpack(h_map, chain.dh), unpack(map, chain.carry), shape.cell_state);
   return results;
 }
 
@@ -380,7 +409,8 @@ RecurrentResults<float> RecurrentState::results() const {
 
   const std::int64_t top = spec.layers - 1;
   const PanelMap map = output_map(*this, top);
-  const auto step_elements = static_cast<std::size_t>(spec.batch * spec.hidden * directions(top));
+  const auto step_elements =
+      static_cast<std::size_t>(spec.batch * output_width(spec) * directions(top));
   results.y.resize(static_cast<std::size_t>(spec.steps) * step_elements);
   for (std::int64_t t = 0; t < spec.steps && !by_tensor; ++t) {
     map.unpack(y[static_cast<std::size_t>(top)].data() + (t + 1) * y_step(top),
@@ -415,11 +445,21 @@ void copy_in_place(const PanelArray& from, PanelArray& to) {
 
 }  // namespace
 
+void RecurrentState::find_breaks(const PaddedBatch& batch) {
+  breaks.assign(batch.breaks.empty() ? 0 : static_cast<std::size_t>(spec.steps), {});
+  for (std::size_t at = 0; at < batch.breaks.size(); ++at) {
+    if (batch.breaks[at] == 0) continue;
+    const auto rows = static_cast<std::size_t>(spec.batch);
+    breaks[at / rows].push_back(static_cast<std::ptrdiff_t>(at % rows));
+  }
+}
+
 void RecurrentState::train_on(const PaddedBatch& batch) {
   expect_trained_on(spec, batch, inputs);
   inputs.x = batch.x;
   inputs.target = batch.target;
   lengths = batch.lengths;
+  find_breaks(batch);
   loss_scale = batch.scale;
   loss_divisor = 1.0 / static_cast<double>(batch.scale);
   pack_x();
@@ -427,7 +467,7 @@ void RecurrentState::train_on(const PaddedBatch& batch) {
   for (std::size_t i = 0; i < chains.size(); ++i) {
     ChainState& chain = chains[i];
     const std::int64_t initial = before(chain, first_step(chain));
-    std::fill_n(h(chain, initial), cells(), 0.0F);
+    std::fill_n(h(chain, initial), output_cells(), 0.0F);
     if (shape.cell_state) std::fill_n(c(chain, initial), cells(), 0.0F);
     for (auto* state : {&inputs.chains[i].h0, &inputs.chains[i].c0}) {
       std::fill(state->begin(), state->end(), 0.0F);
@@ -444,6 +484,7 @@ void RecurrentState::continue_from(const RecurrentState& other) {
     copy_in_place(other.chains[i].wx, chains[i].wx_first);
     copy_in_place(other.chains[i].wh, chains[i].wh_first);
     copy_in_place(other.chains[i].bias, chains[i].bias_first);
+    copy_in_place(other.chains[i].wp, chains[i].wp_first);
   }
 }
 

@@ -62,6 +62,7 @@ struct GradientBuffers {
   std::vector<PanelArray> wx;
   std::vector<PanelArray> wh;
   std::vector<PanelArray> bias;
+  std::vector<PanelArray> wp;  ///< empty arrays without projection
 };
 
 /// One chain's arrays, in panels, gates ordered as recurrent_cells.hpp says.
@@ -72,16 +73,18 @@ struct ChainState {
   PanelMap wx_map;
   PanelMap wh_map;
   PanelMap bias_map;
+  PanelMap wp_map;  ///< of no elements without projection, as the arrays of wp
 
-  PanelArray wx, wx_transposed, wh, wh_transposed, bias;
-  PanelArray wx_first, wh_first, bias_first;        ///< pass training: before the update
-  PanelArray wx_moments, wh_moments, bias_moments;  ///< adam: m, then v
+  PanelArray wx, wx_transposed, wh, wh_transposed, bias, wp, wp_transposed;
+  PanelArray wx_first, wh_first, bias_first, wp_first;  ///< pass training: before the update
+  PanelArray wx_moments, wh_moments, bias_moments, wp_moments;  ///< adam: m, then v
 
   PanelArray gates;  ///< by step: zx, then the activations, of training then dG
   PanelArray zh;
-  PanelArray c;               ///< by step, with a slot before the first and one after the last
-  PanelArray reset;           ///< by step: r * h
-  PanelArray gate_gradients;  ///< by step; empty where dG replaces the activations
+  PanelArray c;                    ///< by step, with a slot before the first and one after the last
+  PanelArray reset;                ///< by step: r * h, or o * tanh(c) before its projection
+  PanelArray projected_gradients;  ///< by step: dp, the gradient of h
+  PanelArray gate_gradients;       ///< by step; empty where dG replaces the activations
   PanelArray dh, carry, reset_gradient;
   PanelArray dh_last, carry_last;  ///< what dh and carry start from
   PanelArray dx;                   ///< by step
@@ -128,6 +131,9 @@ class RecurrentState {
   }
   /// Elements of [batch, hidden] in panels.
   [[nodiscard]] std::ptrdiff_t cells() const { return hidden * spec.batch; }
+  /// Elements of h of one direction, [batch, output], in panels.
+  [[nodiscard]] std::ptrdiff_t output_cells() const { return output * spec.batch; }
+  [[nodiscard]] bool projected() const { return spec.projection > 0; }
   [[nodiscard]] std::int64_t directions(std::int64_t layer) const {
     return layer_directions(spec, layer);
   }
@@ -147,13 +153,14 @@ class RecurrentState {
     return spec.pass == RecurrentPass::training && !by_tensor;
   }
   [[nodiscard]] std::ptrdiff_t layer_step(std::int64_t layer) const {
-    return directions(layer) * cells();
+    return directions(layer) * output_cells();
   }
 
   RecurrentSpec spec;  ///< input is never 0
   bool by_tensor;
   const RecurrentCellShape& shape;
   std::ptrdiff_t hidden;  ///< padded
+  std::ptrdiff_t output;  ///< width of h, padded
   std::vector<ChainState> chains;
   std::vector<std::vector<std::size_t>> layers;  ///< chains of each layer, the forward one first
   RecurrentInputs<float> inputs;
@@ -165,8 +172,10 @@ class RecurrentState {
   float loss = 0;
   float returned_loss = 0;            ///< after transfer_out
   std::vector<std::int64_t> lengths;  ///< by row, of padded sequences; empty: all have all steps
-  float loss_scale;                   ///< of the gradient of the loss
-  double loss_divisor;                ///< the loss is half the sum of squares over this
+  /// By step the rows where the state is zero, between two sequences; empty: none.
+  std::vector<std::vector<std::ptrdiff_t>> breaks;
+  float loss_scale;     ///< of the gradient of the loss
+  double loss_divisor;  ///< the loss is half the sum of squares over this
 
  private:
   void add_chain(std::int64_t layer, std::int64_t direction);
@@ -174,10 +183,11 @@ class RecurrentState {
   void pack_inputs();
   void pack_x();
   void pack_target();
+  void find_breaks(const PaddedBatch& batch);
   [[nodiscard]] RecurrentChainResults<float> chain_results(const ChainState& chain) const;
 };
 
-/// Panels of y(step) of a layer <-> plain [batch, directions * hidden].
+/// Panels of y(step) of a layer <-> plain [batch, directions * output].
 [[nodiscard]] PanelMap output_map(const RecurrentState& state, std::int64_t layer);
 
 }  // namespace schedlab::detail

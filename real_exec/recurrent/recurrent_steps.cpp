@@ -31,6 +31,12 @@ void RecurrentSteps::run(SubTask task, const Portion& portion) {
       return backward_cell(task, chain, portion);
     case SubTask::candidate_hidden:
       return candidate_hidden(chain, portion);
+    case SubTask::projection_gemm:
+      return projection_gemm(chain, portion);
+    case SubTask::projection_sum:
+      return projection_sum(chain, portion);
+    case SubTask::projection_hidden:
+      return projection_hidden(chain, portion);
     case SubTask::hidden_1:
       return hidden_1(chain, portion);
     case SubTask::hidden_2:
@@ -73,6 +79,7 @@ void RecurrentSteps::run_forward() {
         run(SubTask::candidate_gemm, all);
       }
       run(SubTask::cell_forward, all);
+      if (state_.projected()) run(SubTask::projection_gemm, all);
     }
   }
 }
@@ -108,15 +115,25 @@ void RecurrentSteps::recurrent_gemm(ChainState& chain, const Portion& portion) {
             .b = chain.wh.data(),
             .c = recurrent_products(chain, portion),
             .rows = state_.spec.batch,
+            .k = state_.output,
+            .b_rows = state_.output},
+           portion.of(gate_panels(state_.shape.recurrent_gates)));
+}
+
+void RecurrentSteps::projection_gemm(ChainState& chain, const Portion& portion) {
+  multiply({.a = inner(chain, portion, portion.step),
+            .b = chain.wp.data(),
+            .c = h(chain, portion, portion.step),
+            .rows = state_.spec.batch,
             .k = state_.hidden,
             .b_rows = state_.hidden},
-           portion.of(gate_panels(state_.shape.recurrent_gates)));
+           portion.of(output_panels()));
 }
 
 void RecurrentSteps::candidate_gemm(ChainState& chain, const Portion& portion) {
   const std::ptrdiff_t first = gate_panels(state_.shape.recurrent_gates);
   const PanelRange panels = portion.of(gate_panels(1));
-  multiply({.a = chain.reset.data() + portion.step * state_.cells(),
+  multiply({.a = inner(chain, portion, portion.step),
             .b = chain.wh.data(),
             .c = chain.zh.data(),
             .rows = state_.spec.batch,
@@ -140,16 +157,40 @@ void RecurrentSteps::forward_cell(SubTask task, ChainState& chain, const Portion
                    .rows = state_.spec.batch,
                    .hidden = state_.hidden,
                    .panels = portion.of(gate_panels(1))};
-  if (task == SubTask::cell_values) return lstm ? lstm_values(step) : gru_values(step);
+  if (task == SubTask::cell_values) {
+    if (state_.projected()) {
+      step.c = c(chain, portion, portion.step);
+      step.h = inner(chain, portion, portion.step);
+    }
+    return lstm ? lstm_values(step) : gru_values(step);
+  }
   step.before = lstm ? c(chain, portion, before) : h(chain, portion, before);
-  step.h = h(chain, portion, portion.step);
+  step.h =
+      state_.projected() ? inner(chain, portion, portion.step) : h(chain, portion, portion.step);
   if (lstm) {
     step.c = c(chain, portion, portion.step);
-    return lstm_forward(step);
+    lstm_forward(step);
+    clear_breaks(step.c, portion);
+    return clear_breaks(step.h, portion);
   }
-  if (state_.spec.cell == RecurrentCell::gru) return gru_forward(step);
-  step.reset = chain.reset.data() + portion.step * state_.cells();
-  return task == SubTask::gates_forward ? reset_gates_forward(step) : reset_cell_forward(step);
+  if (state_.spec.cell == RecurrentCell::gru) {
+    gru_forward(step);
+    return clear_breaks(step.h, portion);
+  }
+  step.reset = inner(chain, portion, portion.step);
+  if (task == SubTask::gates_forward) return reset_gates_forward(step);
+  reset_cell_forward(step);
+  clear_breaks(step.h, portion);
+}
+
+void RecurrentSteps::clear_breaks(float* array, const Portion& portion) const {
+  if (state_.breaks.empty()) return;
+  const PanelRange panels = portion.of(gate_panels(1));
+  for (const std::ptrdiff_t row : state_.breaks[static_cast<std::size_t>(portion.step)]) {
+    for (std::ptrdiff_t panel = panels.begin; panel < panels.end; ++panel) {
+      std::fill_n(array + (panel * state_.spec.batch + row) * lanes, lanes, 0.0F);
+    }
+  }
 }
 
 /// One row of panels of y(step) at a time, so that the sum does not depend on the blocks. The block
@@ -185,7 +226,10 @@ void RecurrentSteps::loss_of(const SquaredError& panel, std::int64_t step) const
   std::fill_n(panel.sums, lanes, 0.0F);
   const auto rows = static_cast<std::ptrdiff_t>(lengths.size());
   const auto counts = [&](std::ptrdiff_t row) {
-    return step < lengths[static_cast<std::size_t>(row)];
+    if (step >= lengths[static_cast<std::size_t>(row)]) return false;
+    if (state_.breaks.empty()) return true;
+    const auto& breaks = state_.breaks[static_cast<std::size_t>(step)];
+    return !std::binary_search(breaks.begin(), breaks.end(), row);
   };
   alignas(64) std::array<float, lanes> sums{};
   for (std::ptrdiff_t row = 0; row < rows;) {
@@ -222,29 +266,65 @@ void RecurrentSteps::backward_cell(SubTask task, ChainState& chain, const Portio
                     .rows = spec.batch,
                     .hidden = state_.hidden,
                     .panels = portion.of(gate_panels(1))};
-  backward_inputs(chain, portion, step);
-  if (lstm) return lstm_backward(step);
-  if (spec.cell == RecurrentCell::gru) return gru_backward(step);
-  return task == SubTask::candidate_cell ? reset_candidate_backward(step)
-                                         : reset_cell_backward(step);
+  if (state_.projected()) {
+    step.dh = inner_gradient(chain, portion);
+    step.slices = 1;
+  } else {
+    step.upstreams = upstream_gradients(chain, portion, step.upstream);
+  }
+  if (lstm) {
+    lstm_backward(step);
+  } else if (spec.cell == RecurrentCell::gru) {
+    gru_backward(step);
+  } else if (task == SubTask::candidate_cell) {
+    reset_candidate_backward(step);
+  } else {
+    reset_cell_backward(step);
+  }
+  // Nothing passes from a sequence to the one before it in its row.
+  clear_breaks(step.carry, portion);
+  for (std::int64_t gate = 0; gate < state_.shape.gate_gradients; ++gate) {
+    clear_breaks(step.gate_gradients + gate * state_.cells(), portion);
+  }
 }
 
 /// Of what comes from above, this direction's half.
-void RecurrentSteps::backward_inputs(const ChainState& chain,
-                                     const Portion& portion,
-                                     CellBackward& step) {
-  const std::ptrdiff_t in_step = chain.direction * state_.cells();
+int RecurrentSteps::upstream_gradients(const ChainState& chain,
+                                       const Portion& portion,
+                                       std::array<const float*, 2>& upstream) {
+  const std::ptrdiff_t in_step = chain.direction * state_.output_cells();
   const auto above = static_cast<std::size_t>(chain.layer + 1);
   if (above == state_.layers.size()) {
-    step.upstream[0] = dy(portion) + portion.step * state_.layer_step(chain.layer) + in_step;
-    step.upstreams = 1;
-    return;
+    upstream[0] = dy(portion) + portion.step * state_.layer_step(chain.layer) + in_step;
+    return 1;
   }
+  int count = 0;
   for (const std::size_t upper : state_.layers[above]) {
-    step.upstream[static_cast<std::size_t>(step.upstreams)] =
-        dx(state_.chains[upper], portion) + in_step;
-    ++step.upstreams;
+    upstream[static_cast<std::size_t>(count++)] = dx(state_.chains[upper], portion) + in_step;
   }
+  return count;
+}
+
+void RecurrentSteps::projection_sum(ChainState& chain, const Portion& portion) {
+  const std::ptrdiff_t rows = state_.spec.batch;
+  const PanelRange mine = portion.of(output_panels());
+  GradientSum sum{.to = projected_gradient(chain, portion, portion.step),
+                  .dh = chain.dh.data(),
+                  .slices = slices_read(state_.spec, chain.direction, portion.step),
+                  .slice_step = state_.output_cells(),
+                  .panels = {mine.begin * rows, mine.end * rows}};
+  sum.upstreams = upstream_gradients(chain, portion, sum.upstream);
+  sum_gradients(sum);
+}
+
+void RecurrentSteps::projection_hidden(ChainState& chain, const Portion& portion) {
+  multiply({.a = projected_gradient(chain, portion, portion.step),
+            .b = chain.wp_transposed.data(),
+            .c = inner_gradient(chain, portion),
+            .rows = state_.spec.batch,
+            .k = state_.output,
+            .b_rows = state_.output},
+           portion.of(gate_panels(1)));
 }
 
 void RecurrentSteps::candidate_hidden(ChainState& chain, const Portion& portion) {
@@ -263,7 +343,7 @@ void RecurrentSteps::hidden_1(ChainState& chain, const Portion& portion) {
   const std::ptrdiff_t first = state_.shape.cell_state ? 0 : state_.cells();
   const std::ptrdiff_t rows = state_.spec.batch;
   const std::int64_t slices = slices_written(state_.spec, chain.direction, portion.step);
-  const std::ptrdiff_t panels = gate_panels(1);
+  const std::ptrdiff_t panels = output_panels();
   const PanelRange mine = portion.of(slices * panels);
   for (std::int64_t slice = mine.begin / panels; slice * panels < mine.end; ++slice) {
     const PanelRange terms = share(gate_panels(state_.shape.recurrent_gates),
@@ -273,7 +353,7 @@ void RecurrentSteps::hidden_1(ChainState& chain, const Portion& portion) {
     multiply(
         {.a = gate_gradients(chain, portion, portion.step) + first + terms.begin * rows * lanes,
          .b = chain.wh_transposed.data() + terms.begin * lanes * lanes,
-         .c = chain.dh.data() + slice * state_.cells(),
+         .c = chain.dh.data() + slice * state_.output_cells(),
          .rows = rows,
          .k = (terms.end - terms.begin) * lanes,
          .b_rows = state_.shape.gates * state_.hidden},
@@ -341,7 +421,7 @@ void RecurrentSteps::weight(SubTask task, ChainState& chain, const Portion& port
                     .d_step = direction * gate_gradient_step(),
                     .c = chain.gradients.wh[at].data(),
                     .rows = state_.spec.batch,
-                    .features = state_.hidden,
+                    .features = state_.output,
                     .steps = portion.steps};
   std::int64_t gates = state_.shape.recurrent_gates;
   if (task == SubTask::weight_1) {
@@ -354,10 +434,19 @@ void RecurrentSteps::weight(SubTask task, ChainState& chain, const Portion& port
     sum.a = h(chain, portion, RecurrentState::before(chain, first));
     // Of a GRU after n of the input's product.
     if (!state_.shape.cell_state) sum.d += cells;
+  } else if (state_.projected()) {
+    sum.a = inner(chain, portion, first);
+    sum.a_step = direction * cells;
+    sum.d = projected_gradient(chain, portion, first);
+    sum.d_step = direction * state_.output_cells();
+    sum.c = chain.gradients.wp[at].data();
+    sum.features = state_.hidden;
+    return accumulate(sum, portion.of(output_panels()));
   } else {
     gates = 1;
-    sum.a = chain.reset.data() + first * cells;
+    sum.a = inner(chain, portion, first);
     sum.a_step = direction * cells;
+    sum.features = state_.hidden;
     sum.c += state_.shape.recurrent_gates * state_.hidden * state_.hidden;
   }
   accumulate(sum, portion.of(gate_panels(gates)));
@@ -399,6 +488,7 @@ void RecurrentSteps::reduce(SubTask task, ChainState& chain, const Portion& port
       if (!bias_apart(state_.spec)) sum(gradients.bias, 0, biases);
       return;
     case SubTask::reduce_3:
+      if (state_.projected()) return sum(gradients.wp, 0, registers(gradients.wp.front()));
       return sum(gradients.wh, recurrent, all);
     default:
       return sum(gradients.bias, 0, biases);
@@ -412,7 +502,8 @@ void RecurrentSteps::update(ChainState& chain, const Portion& portion) const {
                        float* transposed,
                        const PanelArray& gradient,
                        PanelArray& moments,
-                       std::ptrdiff_t rows) {
+                       std::ptrdiff_t rows,
+                       std::ptrdiff_t columns) {
     const std::ptrdiff_t units = registers(w) / (transposed == nullptr ? 1 : lanes);
     update_weights({.w = w.data(),
                     .transposed = transposed,
@@ -421,20 +512,30 @@ void RecurrentSteps::update(ChainState& chain, const Portion& portion) const {
                     .variance = adam ? moments.data() + w.size() : nullptr,
                     .rate = rate,
                     .rows = rows,
-                    .n = state_.shape.gates * state_.hidden,
+                    .n = columns,
                     .panels = portion.of(units)});
   };
+  const std::ptrdiff_t gates = state_.shape.gates * state_.hidden;
   one(chain.wx,
       chain.wx_transposed.data(),
       chain.gradients.wx.front(),
       chain.wx_moments,
-      chain.width);
+      chain.width,
+      gates);
   one(chain.wh,
       chain.wh_transposed.data(),
       chain.gradients.wh.front(),
       chain.wh_moments,
-      state_.hidden);
-  one(chain.bias, nullptr, chain.gradients.bias.front(), chain.bias_moments, 1);
+      state_.output,
+      gates);
+  one(chain.bias, nullptr, chain.gradients.bias.front(), chain.bias_moments, 1, gates);
+  if (!state_.projected()) return;
+  one(chain.wp,
+      chain.wp_transposed.data(),
+      chain.gradients.wp.front(),
+      chain.wp_moments,
+      state_.hidden,
+      state_.output);
 }
 
 std::vector<StepTensorMap::Chain> RecurrentSteps::step_arrays() const {
@@ -446,7 +547,8 @@ std::vector<StepTensorMap::Chain> RecurrentSteps::step_arrays() const {
     const auto times = [&](std::int64_t count) { return static_cast<std::size_t>(count) * cells; };
     const auto outputs = static_cast<std::size_t>(state_.layer_step(chain.layer));
     StepTensorMap::Chain& arrays = all.emplace_back();
-    // In the order of StepTensor: zx, zh, gates, c, h, dG, dx, dy.
+    const std::size_t inner = state_.projected() ? cells : 0;
+    // In the order of StepTensor: zx, zh, gates, c, h, dG, dx, m, dm, dp, dy.
     arrays.elements = {times(shape.gates),
                        times(shape.recurrent_gates),
                        times(shape.saved_gates),
@@ -454,9 +556,12 @@ std::vector<StepTensorMap::Chain> RecurrentSteps::step_arrays() const {
                        outputs,
                        times(shape.gate_gradients),
                        width,
+                       inner,
+                       inner,
+                       state_.projected() ? static_cast<std::size_t>(state_.output_cells()) : 0,
                        0};
     arrays.outputs_in = state_.layers[static_cast<std::size_t>(chain.layer)].front();
-    arrays.outputs_at = static_cast<std::size_t>(chain.direction) * cells;
+    arrays.outputs_at = static_cast<std::size_t>(chain.direction * state_.output_cells());
   }
   const std::size_t top = state_.layers.back().front();
   all[top].elements[static_cast<std::size_t>(StepTensor::output_gradients)] =
@@ -506,6 +611,23 @@ float* RecurrentSteps::h(const ChainState& chain, const Portion& portion, std::i
 float* RecurrentSteps::c(ChainState& chain, const Portion& portion, std::int64_t step) const {
   float* const apart = own(StepTensor::c, chain, portion, step);
   return apart != nullptr ? apart : state_.c(chain, step);
+}
+
+float* RecurrentSteps::inner(ChainState& chain, const Portion& portion, std::int64_t step) const {
+  float* const apart = own(StepTensor::inner, chain, portion, step);
+  return apart != nullptr ? apart : chain.reset.data() + step * state_.cells();
+}
+
+float* RecurrentSteps::inner_gradient(ChainState& chain, const Portion& portion) const {
+  float* const apart = own(StepTensor::inner_gradients, chain, portion, portion.step);
+  return apart != nullptr ? apart : chain.reset_gradient.data();
+}
+
+float* RecurrentSteps::projected_gradient(ChainState& chain,
+                                          const Portion& portion,
+                                          std::int64_t step) const {
+  float* const apart = own(StepTensor::projected_gradients, chain, portion, step);
+  return apart != nullptr ? apart : chain.projected_gradients.data() + step * state_.output_cells();
 }
 
 const float* RecurrentSteps::input(const ChainState& chain,

@@ -8,6 +8,7 @@
 #include "real_exec/recurrent/recurrent_state.hpp"
 #include "real_exec/recurrent/step_tensors.hpp"
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -55,10 +56,15 @@ class RecurrentSteps {
   void recurrent_gemm(ChainState& chain, const Portion& portion);
   void candidate_gemm(ChainState& chain, const Portion& portion);
   void forward_cell(SubTask task, ChainState& chain, const Portion& portion);
+  /// Zero between two sequences of a row: of [rows, hidden] in panels, the portion's panels.
+  void clear_breaks(float* array, const Portion& portion) const;
   void loss(const Portion& portion);
   void loss_of(const SquaredError& panel, std::int64_t step) const;
   void backward_cell(SubTask task, ChainState& chain, const Portion& portion);
   void candidate_hidden(ChainState& chain, const Portion& portion);
+  void projection_gemm(ChainState& chain, const Portion& portion);
+  void projection_sum(ChainState& chain, const Portion& portion);
+  void projection_hidden(ChainState& chain, const Portion& portion);
   void hidden_1(ChainState& chain, const Portion& portion);
   void hidden_2(ChainState& chain, const Portion& portion);
   void weight(SubTask task, ChainState& chain, const Portion& portion);
@@ -69,6 +75,8 @@ class RecurrentSteps {
   [[nodiscard]] std::ptrdiff_t gate_panels(std::int64_t gates) const {
     return gates * state_.hidden / 16;
   }
+  /// Of h of one direction.
+  [[nodiscard]] std::ptrdiff_t output_panels() const { return state_.output / 16; }
   // Arrays of a step, by the task that `portion` is part of.
   [[nodiscard]] float* gates(ChainState& chain, const Portion& portion) const;
   [[nodiscard]] float* gate_gradients(ChainState& chain,
@@ -88,7 +96,16 @@ class RecurrentSteps {
                            const ChainState& chain,
                            const Portion& portion,
                            std::int64_t step) const;
-  void backward_inputs(const ChainState& chain, const Portion& portion, CellBackward& step);
+  /// r * h of the step, or o * tanh(c) before its projection; and the gradient of that.
+  [[nodiscard]] float* inner(ChainState& chain, const Portion& portion, std::int64_t step) const;
+  [[nodiscard]] float* inner_gradient(ChainState& chain, const Portion& portion) const;
+  [[nodiscard]] float* projected_gradient(ChainState& chain,
+                                          const Portion& portion,
+                                          std::int64_t step) const;
+  /// Gradients of h of the step from above, and how many there are.
+  [[nodiscard]] int upstream_gradients(const ChainState& chain,
+                                       const Portion& portion,
+                                       std::array<const float*, 2>& upstream);
   [[nodiscard]] std::ptrdiff_t gate_gradient_step() const { return state_.gate_gradient_step(); }
   /// The step that a task of several takes first, which is that of its sum, and what one step on
   /// adds to the step.

@@ -32,32 +32,46 @@ void SequenceCorpus::fill(std::span<const std::uint32_t> members,
                           std::int64_t rows,
                           std::int64_t steps,
                           float weight,
-                          PaddedBatch& batch) const {
-  SCHEDLAB_EXPECTS(!members.empty() && static_cast<std::int64_t>(members.size()) <= rows,
+                          PaddedBatch& batch,
+                          std::span<const std::uint32_t> row_of) const {
+  const auto row_at = [&](std::size_t i) {
+    return static_cast<std::int64_t>(row_of.empty() ? i : row_of[i]);
+  };
+  SCHEDLAB_EXPECTS(!members.empty() && row_at(members.size() - 1) < rows,
                    fmt::format("{} sequences in {} rows", members.size(), rows));
   const auto places = static_cast<std::size_t>(steps * rows);
   batch.x.assign(places * static_cast<std::size_t>(input_), 0.0F);
   batch.target.assign(places * static_cast<std::size_t>(output_), 0.0F);
   batch.lengths.assign(static_cast<std::size_t>(rows), 0);
+  batch.breaks.clear();
   std::int64_t real_steps = 0;
-  for (std::size_t row = 0; row < members.size(); ++row) {
-    const std::int64_t length = lengths_.at(members[row]);
-    SCHEDLAB_EXPECTS(length <= steps, fmt::format("length {} in {} steps", length, steps));
-    batch.lengths[row] = length;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const std::int64_t row = row_at(i);
+    std::int64_t& row_length = batch.lengths[static_cast<std::size_t>(row)];
+    if (row_length > 0) {
+      batch.breaks.resize(places, 0);
+      batch.breaks[static_cast<std::size_t>(row_length * rows + row)] = 1;
+      ++row_length;
+    }
+    const std::int64_t length = lengths_.at(members[i]);
+    SCHEDLAB_EXPECTS(row_length + length <= steps,
+                     fmt::format("length {} in {} steps", row_length + length, steps));
+    fill_row(members[i], row_length, row, rows, batch);
+    row_length += length;
     real_steps += length;
-    fill_row(members[row], static_cast<std::int64_t>(row), rows, batch);
   }
   batch.scale = weight / static_cast<float>(real_steps);
 }
 
 void SequenceCorpus::fill_row(std::uint32_t member,
+                              std::int64_t first_step,
                               std::int64_t row,
                               std::int64_t rows,
                               PaddedBatch& batch) const {
   Rng rng{Rng{seed_ + member}.next()};
   std::vector<float> sums(static_cast<std::size_t>(input_), 0.0F);
   for (std::int64_t step = 0; step < lengths_[member]; ++step) {
-    const std::int64_t place = step * rows + row;
+    const std::int64_t place = (first_step + step) * rows + row;
     float* const x = batch.x.data() + place * input_;
     for (std::size_t i = 0; i < sums.size(); ++i) {
       x[i] = static_cast<float>(2.0 * rng.uniform() - 1.0);

@@ -21,17 +21,21 @@ class SequenceCorpus {
                  std::int64_t output,
                  std::uint64_t seed);
 
-  /// Fills `batch` with these sequences, one a row, padded with zeros to `steps`; rows that are
-  /// left are empty. The loss is `weight` / 2 times the mean squared error over all real steps,
-  /// summed over the output. ContractViolation for more sequences than rows, none, or a longer one.
+  /// Fills `batch` with these sequences, padded with zeros to `steps`; rows that are left are
+  /// empty. `row_of`: the row of each, rising; those of one row follow each other, with a step
+  /// between them; empty: a row each. The loss is `weight` / 2 times the mean squared error over
+  /// all real steps, summed over the output. ContractViolation for more rows than there are, no
+  /// sequence, or a longer row.
   void fill(std::span<const std::uint32_t> members,
             std::int64_t rows,
             std::int64_t steps,
             float weight,
-            PaddedBatch& batch) const;
+            PaddedBatch& batch,
+            std::span<const std::uint32_t> row_of = {}) const;
 
  private:
   void fill_row(std::uint32_t member,
+                std::int64_t first_step,
                 std::int64_t row,
                 std::int64_t rows,
                 PaddedBatch& batch) const;

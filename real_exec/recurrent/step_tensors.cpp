@@ -14,7 +14,8 @@ namespace schedlab::detail {
 namespace {
 
 // Of those with a chain and a step, in the order of the enumerators.
-constexpr std::array<std::string_view, 7> tensor_names{"zx", "zh", "gates", "c", "h", "dG", "dx"};
+constexpr std::array<std::string_view, 10> tensor_names{
+    "zx", "zh", "gates", "c", "h", "dG", "dx", "m", "dm", "dp"};
 
 struct ArrayOfStep {
   StepTensor kind = StepTensor::gates;

@@ -20,11 +20,14 @@ enum class StepTensor : std::uint8_t {
   gates,
   c,
   h,
-  gate_gradients,    ///< dG
-  input_gradients,   ///< dx
-  output_gradients,  ///< dy: one for all steps, of the top layer
+  gate_gradients,       ///< dG
+  input_gradients,      ///< dx
+  inner,                ///< m: the state before its projection
+  inner_gradients,      ///< dm
+  projected_gradients,  ///< dp
+  output_gradients,     ///< dy: one for all steps, of the top layer
 };
-inline constexpr std::size_t step_tensor_count = 8;
+inline constexpr std::size_t step_tensor_count = 11;
 
 /// In which tensor of the graph each array of a step lies when tensors have memory of their own: a
 /// recomputed tensor is another one than the first of its name, so that a task finds the one that

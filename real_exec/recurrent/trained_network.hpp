@@ -17,9 +17,10 @@ class TrainedNetwork {
 
   /// What runs from now on train on: these sequences, from states of zero. Nothing beyond the end
   /// of a sequence counts in the loss, so that no gradient comes from there: gradients are those of
-  /// the sequences without their padding. Weights stay those that the next run starts from. Throws
-  /// InfeasibleError for bidirectional layers, whose reverse direction begins with padding, and for
-  /// another pass than training; ContractViolation for arrays of another size.
+  /// the sequences without their padding, and of packed ones as if each had a row. Weights stay
+  /// those that the next run starts from. Throws InfeasibleError for bidirectional layers, whose
+  /// reverse direction begins with padding, and for another pass than training; ContractViolation
+  /// for arrays of another size.
   virtual void train_on(const PaddedBatch& batch) = 0;
   /// The next run starts from the weights that the last run of `other`, or of this, ended with. The
   /// networks may differ in steps, not in layers; they are on the same device. Throws

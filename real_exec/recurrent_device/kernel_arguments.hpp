@@ -22,7 +22,8 @@ struct Bf16 {
 };
 
 /// One step forward. Of an LSTM, and of a GRU that resets after the product, without `h` the
-/// activations alone are computed.
+/// activations alone are computed; of an LSTM without `before` h, too, of the c that is there. `h`
+/// is o * tanh(c) of an LSTM with projection.
 struct DeviceCellForward {
   const float* products = nullptr;   ///< zx; may be `gates`, and is for cells with a candidate
   float* gates = nullptr;            ///< activations on return
@@ -61,6 +62,17 @@ struct DeviceCellBackward {
   int before_stride = 0;
   int upstream_stride = 0;
   int gate_gradients_stride = 0;
+};
+/// to[row, column] = the sum of the gradients from above and of slices of dh [rows, columns].
+struct DeviceGradientSum {
+  float* to = nullptr;
+  Bf16* to_low = nullptr;
+  const float* upstream[2] = {};  ///< nullptr: none  NOLINT(*-avoid-c-arrays): as above
+  const float* dh = nullptr;
+  int rows = 0;
+  int columns = 0;
+  int slices = 1;
+  int upstream_stride = 0;
 };
 /// sums[column] += the sum over rows of D[row, column], in an order that does not change.
 struct DeviceColumnSums {

@@ -144,7 +144,8 @@ void RecurrentArrays::add_chain(const ChainPlace& place) {
   const bool backward = spec.pass != RecurrentPass::forward;
   const std::int64_t cell = spec.batch * spec.hidden;
   const std::size_t wx = count(place.width * shape.gates * spec.hidden);
-  const std::size_t wh = count(spec.hidden * shape.gates * spec.hidden);
+  const std::size_t wh = count(output() * shape.gates * spec.hidden);
+  const std::size_t wp = count(spec.hidden * spec.projection);
   const std::size_t biases = count(shape.biases * spec.hidden);
   const auto sized = [this](NetworkArray<float>& array, std::size_t size, bool used = true) {
     array = NetworkArray<float>(*device, used ? size : 0);
@@ -152,30 +153,35 @@ void RecurrentArrays::add_chain(const ChainPlace& place) {
   sized(chain.wx, wx);
   sized(chain.wh, wh);
   sized(chain.bias, biases);
+  sized(chain.wp, wp);
   sized(chain.wx_first, wx, training);
   sized(chain.wh_first, wh, training);
   sized(chain.bias_first, biases, training);
+  sized(chain.wp_first, wp, training);
   sized(chain.wx_moments, 2 * wx, adam);
   sized(chain.wh_moments, 2 * wh, adam);
   sized(chain.bias_moments, 2 * biases, adam);
+  sized(chain.wp_moments, 2 * wp, adam);
   allocate_steps(chain);
-  sized(chain.dh, count(spec.hidden_1_slices * cell), backward);
-  for (auto* array : {&chain.carry, &chain.dh_last, &chain.carry_last}) {
-    sized(*array, count(cell), backward);
-  }
+  sized(chain.dh, count(spec.hidden_1_slices * spec.batch * output()), backward);
+  sized(chain.dh_last, count(spec.batch * output()), backward);
+  for (auto* array : {&chain.carry, &chain.carry_last}) sized(*array, count(cell), backward);
   sized(chain.dwx, buffers * wx, backward);
   sized(chain.dwh, buffers * wh, backward);
   sized(chain.dbias, buffers * biases, backward);
+  sized(chain.dwp, buffers * wp, backward);
   if (!low()) return;
   chain.wx_low = LowArray(*device, chain.wx.size());
   chain.wh_low = LowArray(*device, chain.wh.size());
+  chain.wp_low = LowArray(*device, chain.wp.size());
+  chain.projected_gradients_low = LowArray(*device, chain.projected_gradients.size());
   chain.reset_low = LowArray(*device, chain.reset.size());
   chain.gate_gradients_low = LowArray(*device, chain.gate_gradients.size());
 }
 
 void RecurrentArrays::allocate_steps(DeviceChain& chain) const {
   const bool backward = spec.pass != RecurrentPass::forward;
-  const bool candidate = shape.candidate_gates > 0;
+  const bool inner = shape.candidate_gates > 0 || projected();
   const std::int64_t cell = spec.batch * spec.hidden;
   const auto sized = [this](NetworkArray<float>& array, std::int64_t size, bool used) {
     array = NetworkArray<float>(*device, used ? count(size) : 0);
@@ -186,8 +192,11 @@ void RecurrentArrays::allocate_steps(DeviceChain& chain) const {
   // In whole nodes the products live only inside the task.
   sized(chain.zh, shape.gates * cell, !by_tensor || one_task);
   sized(chain.c, (by_tensor ? 1 : spec.steps + 2) * cell, shape.cell_state);
-  sized(chain.reset, spec.steps * cell, candidate);
-  sized(chain.reset_gradient, cell, backward && candidate);
+  sized(chain.reset, spec.steps * cell, inner && !by_tensor);
+  sized(chain.reset_gradient, cell, backward && inner && (!by_tensor || one_task));
+  sized(chain.projected_gradients,
+        spec.steps * spec.batch * output(),
+        backward && projected() && !by_tensor);
   sized(chain.gate_gradients, spec.steps * shape.gate_gradients * cell, backward && !by_tensor);
   sized(chain.dx,
         spec.steps * spec.batch * chain.place.width,
@@ -217,10 +226,12 @@ void RecurrentArrays::copy_chain_inputs(DeviceChain& chain,
   upload(*device, permuted(given.wx, wx_order(), spec.hidden, true), chain.wx.data());
   upload(*device, given.wh, chain.wh.data());
   upload(*device, permuted(given.bias, bias_order(), spec.hidden, true), chain.bias.data());
+  if (projected()) upload(*device, given.wp, chain.wp.data());
   if (spec.pass == RecurrentPass::training) {
     copy(*device, chain.wx, chain.wx_first);
     copy(*device, chain.wh, chain.wh_first);
     copy(*device, chain.bias, chain.bias_first);
+    copy(*device, chain.wp, chain.wp_first);
   }
   if (spec.pass == RecurrentPass::forward) return;
   upload(*device, given.dh_last, chain.dh_last.data());
@@ -240,9 +251,11 @@ void RecurrentArrays::poison() {
       }
       poison_array(*device, chain.reset_low);
     }
-    for (const auto* array : {&chain.gate_gradients, &chain.reset_gradient, &chain.dx}) {
+    for (const auto* array :
+         {&chain.gate_gradients, &chain.reset_gradient, &chain.projected_gradients, &chain.dx}) {
       poison_array(*device, *array);
     }
+    poison_array(*device, chain.projected_gradients_low);
     poison_array(*device, chain.gate_gradients_low);
   }
   if (!forward_kept_) {
@@ -266,7 +279,7 @@ void RecurrentArrays::reset() {
     upload(*device, inputs.x, x.data());
     round_array(*device, x, x_low);
   }
-  const auto row_bytes = count(spec.hidden) * sizeof(float);
+  const auto row_bytes = count(output()) * sizeof(float);
   for (std::size_t i = 0; i < chains.size(); ++i) {
     DeviceChain& chain = chains[i];
     const RecurrentChainInputs<float>& given = inputs.chains[i];
@@ -274,15 +287,19 @@ void RecurrentArrays::reset() {
       copy(*device, chain.wx_first, chain.wx);
       copy(*device, chain.wh_first, chain.wh);
       copy(*device, chain.bias_first, chain.bias);
+      copy(*device, chain.wp_first, chain.wp);
     }
     round_array(*device, chain.wx, chain.wx_low);
     round_array(*device, chain.wh, chain.wh_low);
+    round_array(*device, chain.wp, chain.wp_low);
     for (auto* array : {&chain.wx_moments,
                         &chain.wh_moments,
                         &chain.bias_moments,
+                        &chain.wp_moments,
                         &chain.dwx,
                         &chain.dwh,
-                        &chain.dbias}) {
+                        &chain.dbias,
+                        &chain.dwp}) {
       fill(*device, *array, 0);
     }
     copy(*device, chain.dh_last, chain.dh);
@@ -308,7 +325,8 @@ void RecurrentArrays::reset() {
 RecurrentChainResults<float> RecurrentArrays::chain_results(const DeviceChain& chain) const {
   const std::int64_t gates = shape.gates * spec.hidden;
   const std::int64_t wx_size = chain.place.width * gates;
-  const std::int64_t wh_size = spec.hidden * gates;
+  const std::int64_t wh_size = output() * gates;
+  const std::int64_t wp_size = spec.hidden * spec.projection;
   const std::int64_t biases = shape.biases * spec.hidden;
   const auto outside = [&](const float* from, std::int64_t size, const std::vector<int>& order) {
     return permuted(download(*device, from, size), order, spec.hidden, false);
@@ -317,14 +335,15 @@ RecurrentChainResults<float> RecurrentArrays::chain_results(const DeviceChain& c
   results.wx = outside(chain.wx.data(), wx_size, wx_order());
   results.wh = download(*device, chain.wh.data(), wh_size);
   results.bias = outside(chain.bias.data(), biases, bias_order());
+  if (projected()) results.wp = download(*device, chain.wp.data(), wp_size);
   if (spec.pass == RecurrentPass::forward) return results;
   results.dwx = outside(chain.dwx.data(), wx_size, wx_order());
   results.dwh = download(*device, chain.dwh.data(), wh_size);
   results.dbias = outside(chain.dbias.data(), biases, bias_order());
-  const std::int64_t cell = spec.batch * spec.hidden;
+  if (projected()) results.dwp = download(*device, chain.dwp.data(), wp_size);
   set_initial_gradients(results,
-                        download(*device, chain.dh.data(), cell),
-                        download(*device, chain.carry.data(), cell),
+                        download(*device, chain.dh.data(), spec.batch * output()),
+                        download(*device, chain.carry.data(), spec.batch * spec.hidden),
                         shape.cell_state);
   return results;
 }

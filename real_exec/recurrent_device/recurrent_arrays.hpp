@@ -3,6 +3,7 @@
 
 #include "real_exec/recurrent/padded_batch.hpp"
 #include "real_exec/recurrent/recurrent_binding.hpp"
+#include "real_exec/recurrent/recurrent_inputs.hpp"
 #include "real_exec/recurrent/recurrent_values.hpp"
 #include "real_exec/recurrent_device/recurrent_device.hpp"
 #include "sim/base/units.hpp"
@@ -22,23 +23,25 @@ using LowArray = NetworkArray<Bf16>;
 struct DeviceChain {
   ChainPlace place;
 
-  NetworkArray<float> wx, wh, bias;                          ///< [width or hidden][gates]
-  NetworkArray<float> wx_first, wh_first, bias_first;        ///< as given
-  NetworkArray<float> wx_moments, wh_moments, bias_moments;  ///< adam: m, then v
-  LowArray wx_low, wh_low;
+  NetworkArray<float> wx, wh, bias, wp;  ///< [width or output][gates]; [hidden][output]
+  NetworkArray<float> wx_first, wh_first, bias_first, wp_first;          ///< as given
+  NetworkArray<float> wx_moments, wh_moments, bias_moments, wp_moments;  ///< adam: m, then v
+  LowArray wx_low, wh_low, wp_low;
 
   NetworkArray<float> gates;                  ///< [steps][batch][saved]: zx, then the activations
   NetworkArray<float> zh;                     ///< [batch][gates]
   NetworkArray<float> c;                      ///< [steps + 2][batch][hidden]: one before, one after
-  NetworkArray<float> reset;                  ///< [steps][batch][hidden]: r * h
+  NetworkArray<float> reset;                  ///< [steps][batch][hidden]: r * h, or o * tanh(c)
+                                              ///< before its projection
+  NetworkArray<float> projected_gradients;    ///< [steps][batch][output]: dp, the gradient of h
   NetworkArray<float> gate_gradients;         ///< [steps][batch][gate gradients]
-  NetworkArray<float> dh;                     ///< [slices][batch][hidden]
+  NetworkArray<float> dh;                     ///< [slices][batch][output]
   NetworkArray<float> carry, reset_gradient;  ///< [batch][hidden]
   NetworkArray<float> dh_last, carry_last;    ///< what dh and carry start from
   NetworkArray<float> dx;                     ///< [steps][batch][width]
-  LowArray reset_low, gate_gradients_low;
+  LowArray reset_low, projected_gradients_low, gate_gradients_low;
 
-  NetworkArray<float> dwx, dwh, dbias;  ///< [buffers], the first gets the result
+  NetworkArray<float> dwx, dwh, dbias, dwp;  ///< [buffers], the first gets the result
 };
 
 /// All arrays of a recurrent network on a device, and the way of values there and back. Everything
@@ -82,15 +85,17 @@ class RecurrentArrays {
   [[nodiscard]] std::int64_t saved_columns() const {
     return (spec.cell == RecurrentCell::gru ? 4 : shape.gates) * spec.hidden;
   }
-  /// Columns of y of a layer.
+  [[nodiscard]] bool projected() const { return spec.projection > 0; }
+  /// Columns of h of one direction, and of y of a layer.
+  [[nodiscard]] std::int64_t output() const { return output_width(spec); }
   [[nodiscard]] std::int64_t y_columns(std::int64_t layer) const {
-    return directions(layer) * spec.hidden;
+    return directions(layer) * output();
   }
   /// Elements in front of h(step) in y of the chain's layer; step -1 and steps too. By tensors the
   /// initial one alone, as of c.
   [[nodiscard]] std::int64_t h_offset(const ChainPlace& place, std::int64_t step) const {
     return (by_tensor ? 0 : step + 1) * spec.batch * y_columns(place.layer) +
-           place.direction * spec.hidden;
+           place.direction * output();
   }
   [[nodiscard]] std::int64_t c_offset(std::int64_t step) const {
     return (by_tensor ? 0 : step + 1) * spec.batch * spec.hidden;
@@ -106,9 +111,9 @@ class RecurrentArrays {
   RecurrentInputs<float> inputs;
   NetworkArray<float> x;  ///< [steps][batch][input]
   LowArray x_low;
-  std::vector<NetworkArray<float>> y;  ///< by layer: [steps + 2][batch][directions * hidden]
+  std::vector<NetworkArray<float>> y;  ///< by layer: [steps + 2][batch][directions * output]
   std::vector<LowArray> y_low;
-  NetworkArray<float> dy, target;  ///< [steps][batch][directions * hidden] of the top layer
+  NetworkArray<float> dy, target;  ///< [steps][batch][directions * output] of the top layer
   NetworkArray<double> loss_scratch;
   NetworkArray<float> loss;
   NetworkArray<float> x_host;               ///< what transfer_in copies from

@@ -17,7 +17,7 @@ void RecurrentLaunches::launch(SubTask task, const DevicePortion& portion, Recur
     case SubTask::recurrent_gemm:
       return recurrent_gemm(chain, portion, to);
     case SubTask::candidate_gemm:
-      return candidate_gemm(chain, portion.step, to);
+      return candidate_gemm(chain, portion, to);
     case SubTask::gates_forward:
     case SubTask::cell_forward:
     case SubTask::cell_values:
@@ -29,6 +29,12 @@ void RecurrentLaunches::launch(SubTask task, const DevicePortion& portion, Recur
       return backward_cell(task, chain, portion, to);
     case SubTask::candidate_hidden:
       return candidate_hidden(chain, portion, to);
+    case SubTask::projection_gemm:
+      return projection_gemm(chain, portion, to);
+    case SubTask::projection_sum:
+      return projection_sum(chain, portion, to);
+    case SubTask::projection_hidden:
+      return projection_hidden(chain, portion, to);
     case SubTask::hidden_1:
       return hidden_1(chain, portion, to);
     case SubTask::hidden_2:
@@ -65,6 +71,7 @@ void RecurrentLaunches::run_forward(RecurrentQueue& to) {
         launch(SubTask::candidate_gemm, at, to);
       }
       launch(SubTask::cell_forward, at, to);
+      if (arrays_.projected()) launch(SubTask::projection_gemm, at, to);
     }
   }
   to.finish();
@@ -130,7 +137,7 @@ void RecurrentLaunches::recurrent_gemm(const DeviceChain& chain,
                                        const DevicePortion& at,
                                        RecurrentQueue& to) {
   const std::int64_t hidden = arrays_.spec.hidden;
-  multiply({arrays_.spec.batch, arrays_.shape.recurrent_gates * hidden, hidden},
+  multiply({arrays_.spec.batch, arrays_.shape.recurrent_gates * hidden, arrays_.output()},
            h(chain, at.id, RecurrentArrays::before(chain.place, at.step)),
            {.full = chain.wh.data(), .low = chain.wh_low.data(), .stride = gate_columns()},
            recurrent_products(chain, at),
@@ -138,21 +145,41 @@ void RecurrentLaunches::recurrent_gemm(const DeviceChain& chain,
 }
 
 void RecurrentLaunches::candidate_gemm(const DeviceChain& chain,
-                                       std::int64_t step,
+                                       const DevicePortion& at,
                                        RecurrentQueue& to) {
   const std::int64_t hidden = arrays_.spec.hidden;
-  const std::int64_t at = step * arrays_.spec.batch * hidden;
   const std::int64_t first = arrays_.shape.recurrent_gates * hidden;
   const bool low = arrays_.low();
   multiply({arrays_.spec.batch, hidden, hidden},
-           {.full = chain.reset.data() + at,
-            .low = low ? chain.reset_low.data() + at : nullptr,
-            .stride = hidden},
+           inner(chain, at.id, at.step),
            {.full = chain.wh.data() + first,
             .low = low ? chain.wh_low.data() + first : nullptr,
             .stride = gate_columns()},
            {.data = chain.zh.data() + first, .stride = gate_columns()},
            to);
+}
+
+void RecurrentLaunches::projection_gemm(const DeviceChain& chain,
+                                        const DevicePortion& at,
+                                        RecurrentQueue& to) {
+  const auto columns = arrays_.y_columns(chain.place.layer);
+  multiply({arrays_.spec.batch, arrays_.output(), arrays_.spec.hidden},
+           inner(chain, at.id, at.step),
+           {.full = chain.wp.data(), .low = chain.wp_low.data(), .stride = arrays_.output()},
+           {.data = h_data(chain, at.id, at.step), .stride = columns},
+           to);
+  if (!arrays_.low()) return;
+  // The next step's and the next layer's products read it.
+  Bf16* const rounded = arrays_.y_low[static_cast<std::size_t>(chain.place.layer)].data() +
+                        arrays_.h_offset(chain.place, at.step);
+  const bool whole = columns == arrays_.output();
+  const std::int64_t rows = whole ? 1 : arrays_.spec.batch;
+  const std::int64_t elements = arrays_.output() * (whole ? arrays_.spec.batch : 1);
+  for (std::int64_t row = 0; row < rows; ++row) {
+    to.round_to_bf16(h_data(chain, at.id, at.step) + row * columns,
+                     rounded + row * columns,
+                     static_cast<long long>(elements));
+  }
 }
 
 void RecurrentLaunches::forward_cell(SubTask task,
@@ -181,15 +208,19 @@ void RecurrentLaunches::forward_cell(SubTask task,
     args.h = h_data(chain, at.id, at.step);
     args.h_stride = columns;
   }
-  if (arrays_.low()) {
+  if (arrays_.projected()) {
+    args.c = c(chain, at.id, at.step);
+    args.h = inner_data(chain, at.id, at.step);
+    args.h_low = inner_low(chain, at.step);
+    args.h_stride = args.hidden;
+  } else if (arrays_.low()) {
     args.h_low = arrays_.y_low[static_cast<std::size_t>(chain.place.layer)].data() +
                  arrays_.h_offset(chain.place, at.step);
   }
   if (lstm) return to.lstm_forward(args);
   if (spec.cell == RecurrentCell::gru) return to.gru_forward(args);
-  const std::int64_t cell = spec.batch * spec.hidden;
-  args.reset = chain.reset.data() + at.step * cell;
-  if (arrays_.low()) args.reset_low = chain.reset_low.data() + at.step * cell;
+  args.reset = inner_data(chain, at.id, at.step);
+  args.reset_low = inner_low(chain, at.step);
   return task == SubTask::gates_forward ? to.reset_gates_forward(args)
                                         : to.reset_cell_forward(args);
 }
@@ -250,7 +281,12 @@ void RecurrentLaunches::backward_cell(SubTask task,
     args.gate_gradients_low =
         chain.gate_gradients_low.data() + at.step * spec.batch * gradient_columns();
   }
-  backward_inputs(chain, at, args);
+  if (arrays_.projected()) {
+    args.dh = inner_gradient(chain, at);
+    args.slices = 1;
+  } else {
+    upstream_gradients(chain, at, args.upstream);
+  }
   if (lstm) return to.lstm_backward(args);
   if (spec.cell == RecurrentCell::gru) return to.gru_backward(args);
   return task == SubTask::candidate_cell ? to.reset_candidate_backward(args)
@@ -258,19 +294,20 @@ void RecurrentLaunches::backward_cell(SubTask task,
 }
 
 /// Of what comes from above, this direction's half.
-void RecurrentLaunches::backward_inputs(const DeviceChain& chain,
-                                        const DevicePortion& at,
-                                        DeviceCellBackward& args) const {
-  const std::int64_t half = chain.place.direction * arrays_.spec.hidden;
+void RecurrentLaunches::upstream_gradients(
+    const DeviceChain& chain,
+    const DevicePortion& at,
+    const float* (&upstream)[2]) const {  // NOLINT(*-avoid-c-arrays)
+  const std::int64_t half = chain.place.direction * arrays_.output();
   const auto above = static_cast<std::size_t>(chain.place.layer + 1);
   if (above == arrays_.layers.size()) {
     const std::int64_t step = at.step * arrays_.spec.batch * arrays_.y_columns(chain.place.layer);
-    args.upstream[0] = dy(at.id) + step + half;
+    upstream[0] = dy(at.id) + step + half;
     return;
   }
   int next = 0;
   for (const std::size_t upper : arrays_.layers[above]) {
-    args.upstream[next++] = dx(arrays_.chains[upper], at.id, at.step) + half;
+    upstream[next++] = dx(arrays_.chains[upper], at.id, at.step) + half;
   }
 }
 
@@ -285,7 +322,38 @@ void RecurrentLaunches::candidate_hidden(const DeviceChain& chain,
             .low = arrays_.low() ? chain.wh_low.data() + first : nullptr,
             .stride = gate_columns(),
             .transposed = true},
-           {.data = chain.reset_gradient.data(), .stride = hidden},
+           {.data = inner_gradient(chain, at), .stride = hidden},
+           to);
+}
+
+void RecurrentLaunches::projection_sum(const DeviceChain& chain,
+                                       const DevicePortion& at,
+                                       RecurrentQueue& to) {
+  const RecurrentSpec& spec = arrays_.spec;
+  const std::int64_t low_at = at.step * spec.batch * arrays_.output();
+  DeviceGradientSum args{
+      .to = projected_gradient_data(chain, at.id, at.step),
+      .to_low = arrays_.low() ? chain.projected_gradients_low.data() + low_at : nullptr,
+      .upstream = {},
+      .dh = chain.dh.data(),
+      .rows = static_cast<int>(spec.batch),
+      .columns = static_cast<int>(arrays_.output()),
+      .slices = static_cast<int>(slices_read(spec, chain.place.direction, at.step)),
+      .upstream_stride = static_cast<int>(arrays_.y_columns(chain.place.layer))};
+  upstream_gradients(chain, at, args.upstream);
+  to.sum_gradients(args);
+}
+
+void RecurrentLaunches::projection_hidden(const DeviceChain& chain,
+                                          const DevicePortion& at,
+                                          RecurrentQueue& to) {
+  multiply({arrays_.spec.batch, arrays_.spec.hidden, arrays_.output()},
+           projected_gradient(chain, at.id, at.step),
+           {.full = chain.wp.data(),
+            .low = chain.wp_low.data(),
+            .stride = arrays_.output(),
+            .transposed = true},
+           {.data = inner_gradient(chain, at), .stride = arrays_.spec.hidden},
            to);
 }
 
@@ -298,14 +366,15 @@ void RecurrentLaunches::hidden_1(const DeviceChain& chain,
   // Of a GRU after n of the input's product.
   Operand a = gate_gradients(chain, at.id, at.step, arrays_.shape.cell_state ? 0 : 1);
   a.product = k;
-  multiply({.m = spec.batch, .n = spec.hidden, .k = k, .count = slices},
+  const std::int64_t output = arrays_.output();
+  multiply({.m = spec.batch, .n = output, .k = k, .count = slices},
            a,
            {.full = chain.wh.data(),
             .low = chain.wh_low.data(),
             .stride = gate_columns(),
             .transposed = true,
             .product = k},
-           {.data = chain.dh.data(), .stride = spec.hidden, .product = spec.batch * spec.hidden},
+           {.data = chain.dh.data(), .stride = output, .product = spec.batch * output},
            to);
 }
 
@@ -335,7 +404,8 @@ std::vector<StepTensorMap::Chain> RecurrentLaunches::step_arrays() const {
     const std::int64_t layer = chain.place.layer;
     const std::int64_t outputs = spec.batch * arrays_.y_columns(layer);
     const bool top = layer == spec.layers - 1 && chain.place.direction == 0;
-    // In the order of StepTensor: zx, zh, gates, c, h, dG, dx, dy.
+    const std::int64_t inner = arrays_.projected() ? cell : 0;
+    // In the order of StepTensor: zx, zh, gates, c, h, dG, dx, m, dm, dp, dy.
     const std::array<std::int64_t, step_tensor_count> elements{
         arrays_.shape.gates * cell,
         arrays_.shape.gates * cell,
@@ -344,13 +414,16 @@ std::vector<StepTensorMap::Chain> RecurrentLaunches::step_arrays() const {
         outputs,
         gradient_columns() * spec.batch,
         layer > 0 ? spec.batch * chain.place.width : 0,
+        inner,
+        inner,
+        arrays_.projected() ? spec.batch * arrays_.output() : 0,
         top ? spec.steps * outputs : 0};
     StepTensorMap::Chain& arrays = all.emplace_back();
     for (std::size_t i = 0; i < step_tensor_count; ++i) {
       arrays.elements[i] = static_cast<std::size_t>(elements[i]);
     }
     arrays.outputs_in = arrays_.layers[static_cast<std::size_t>(layer)].front();
-    arrays.outputs_at = static_cast<std::size_t>(chain.place.direction * spec.hidden);
+    arrays.outputs_at = static_cast<std::size_t>(chain.place.direction * arrays_.output());
   }
   return all;
 }
@@ -433,6 +506,49 @@ float* RecurrentLaunches::c(const DeviceChain& chain, TaskId task, std::int64_t 
   if (!arrays_.shape.cell_state) return nullptr;
   float* const apart = own(StepTensor::c, chain, task, step);
   return apart != nullptr ? apart : chain.c.data() + arrays_.c_offset(step);
+}
+
+float* RecurrentLaunches::inner_data(const DeviceChain& chain,
+                                     TaskId task,
+                                     std::int64_t step) const {
+  float* const apart = own(StepTensor::inner, chain, task, step);
+  if (apart != nullptr) return apart;
+  return chain.reset.data() + step * arrays_.spec.batch * arrays_.spec.hidden;
+}
+
+Bf16* RecurrentLaunches::inner_low(const DeviceChain& chain, std::int64_t step) const {
+  if (!arrays_.low()) return nullptr;
+  return chain.reset_low.data() + step * arrays_.spec.batch * arrays_.spec.hidden;
+}
+
+RecurrentLaunches::Operand RecurrentLaunches::inner(const DeviceChain& chain,
+                                                    TaskId task,
+                                                    std::int64_t step) const {
+  return {.full = inner_data(chain, task, step),
+          .low = inner_low(chain, step),
+          .stride = arrays_.spec.hidden};
+}
+
+float* RecurrentLaunches::inner_gradient(const DeviceChain& chain, const DevicePortion& at) const {
+  float* const apart = own(StepTensor::inner_gradients, chain, at.id, at.step);
+  return apart != nullptr ? apart : chain.reset_gradient.data();
+}
+
+float* RecurrentLaunches::projected_gradient_data(const DeviceChain& chain,
+                                                  TaskId task,
+                                                  std::int64_t step) const {
+  float* const apart = own(StepTensor::projected_gradients, chain, task, step);
+  if (apart != nullptr) return apart;
+  return chain.projected_gradients.data() + step * arrays_.spec.batch * arrays_.output();
+}
+
+RecurrentLaunches::Operand RecurrentLaunches::projected_gradient(const DeviceChain& chain,
+                                                                 TaskId task,
+                                                                 std::int64_t step) const {
+  const std::int64_t at = step * arrays_.spec.batch * arrays_.output();
+  return {.full = projected_gradient_data(chain, task, step),
+          .low = arrays_.low() ? chain.projected_gradients_low.data() + at : nullptr,
+          .stride = arrays_.output()};
 }
 
 float* RecurrentLaunches::gate_gradient_data(const DeviceChain& chain,

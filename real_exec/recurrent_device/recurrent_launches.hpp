@@ -75,7 +75,7 @@ class RecurrentLaunches {
   void copy_out(RecurrentQueue& to) const;
   void input_gemm(const DeviceChain& chain, const DevicePortion& at, RecurrentQueue& to);
   void recurrent_gemm(const DeviceChain& chain, const DevicePortion& at, RecurrentQueue& to);
-  void candidate_gemm(const DeviceChain& chain, std::int64_t step, RecurrentQueue& to);
+  void candidate_gemm(const DeviceChain& chain, const DevicePortion& at, RecurrentQueue& to);
   void forward_cell(SubTask task,
                     const DeviceChain& chain,
                     const DevicePortion& at,
@@ -85,10 +85,13 @@ class RecurrentLaunches {
                      const DeviceChain& chain,
                      const DevicePortion& at,
                      RecurrentQueue& to);
-  void backward_inputs(const DeviceChain& chain,
-                       const DevicePortion& at,
-                       DeviceCellBackward& args) const;
+  void upstream_gradients(const DeviceChain& chain,
+                          const DevicePortion& at,
+                          const float* (&upstream)[2]) const;  // NOLINT(*-avoid-c-arrays)
   void candidate_hidden(const DeviceChain& chain, const DevicePortion& at, RecurrentQueue& to);
+  void projection_gemm(const DeviceChain& chain, const DevicePortion& at, RecurrentQueue& to);
+  void projection_sum(const DeviceChain& chain, const DevicePortion& at, RecurrentQueue& to);
+  void projection_hidden(const DeviceChain& chain, const DevicePortion& at, RecurrentQueue& to);
   void hidden_1(const DeviceChain& chain, const DevicePortion& at, RecurrentQueue& to);
   void hidden_2(const DeviceChain& chain, const DevicePortion& at, RecurrentQueue& to);
   void weight(SubTask task,
@@ -120,6 +123,17 @@ class RecurrentLaunches {
   [[nodiscard]] float* h_data(const DeviceChain& chain, TaskId task, std::int64_t step) const;
   [[nodiscard]] Operand h(const DeviceChain& chain, TaskId task, std::int64_t step) const;
   [[nodiscard]] float* c(const DeviceChain& chain, TaskId task, std::int64_t step) const;
+  /// r * h of a step, or o * tanh(c) before its projection; its gradient; the gradient of h.
+  [[nodiscard]] Operand inner(const DeviceChain& chain, TaskId task, std::int64_t step) const;
+  [[nodiscard]] float* inner_data(const DeviceChain& chain, TaskId task, std::int64_t step) const;
+  [[nodiscard]] Bf16* inner_low(const DeviceChain& chain, std::int64_t step) const;
+  [[nodiscard]] float* inner_gradient(const DeviceChain& chain, const DevicePortion& at) const;
+  [[nodiscard]] Operand projected_gradient(const DeviceChain& chain,
+                                           TaskId task,
+                                           std::int64_t step) const;
+  [[nodiscard]] float* projected_gradient_data(const DeviceChain& chain,
+                                               TaskId task,
+                                               std::int64_t step) const;
   [[nodiscard]] float* gate_gradient_data(const DeviceChain& chain,
                                           TaskId task,
                                           std::int64_t step) const;

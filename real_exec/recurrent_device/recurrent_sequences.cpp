@@ -46,19 +46,23 @@ Bytes RecurrentArrays::tensor_bytes() const {
     return bytes_of(chain.wx,
                     chain.wh,
                     chain.bias,
+                    chain.wp,
                     chain.wx_moments,
                     chain.wh_moments,
                     chain.bias_moments,
+                    chain.wp_moments,
                     chain.gates,
                     chain.c,
                     chain.reset,
+                    chain.projected_gradients,
                     chain.gate_gradients,
                     chain.dh,
                     chain.carry,
                     chain.dx,
                     chain.dwx,
                     chain.dwh,
-                    chain.dbias);
+                    chain.dbias,
+                    chain.dwp);
   });
 }
 
@@ -68,19 +72,26 @@ Bytes RecurrentArrays::workspace_bytes() const {
     return bytes_of(chain.wx_first,
                     chain.wh_first,
                     chain.bias_first,
+                    chain.wp_first,
                     chain.zh,
                     chain.reset_gradient,
                     chain.dh_last,
                     chain.carry_last,
                     chain.wx_low,
                     chain.wh_low,
+                    chain.wp_low,
                     chain.reset_low,
+                    chain.projected_gradients_low,
                     chain.gate_gradients_low);
   });
 }
 
 void RecurrentArrays::train_on(const PaddedBatch& batch) {
   expect_trained_on(spec, batch, inputs);
+  if (!batch.breaks.empty()) {
+    throw InfeasibleError(
+        "several sequences in a row are trained on the CPU only\n  leave out packing");
+  }
   inputs.x = batch.x;
   inputs.target = batch.target;
   for (RecurrentChainInputs<float>& chain : inputs.chains) {
@@ -104,6 +115,7 @@ void RecurrentArrays::continue_from(const RecurrentArrays& other) {
     copy_weights(*device, other.chains[i].wx, chains[i].wx_first);
     copy_weights(*device, other.chains[i].wh, chains[i].wh_first);
     copy_weights(*device, other.chains[i].bias, chains[i].bias_first);
+    if (projected()) copy_weights(*device, other.chains[i].wp, chains[i].wp_first);
   }
 }
 

@@ -23,7 +23,7 @@ void RecurrentLaunches::add_weight(SubTask task,
   const std::int64_t lowest = lowest_step(chain, portion);
   const std::int64_t rows = portion.steps * spec.batch;
   const std::int64_t gates = gate_columns();
-  float* const dwh = chain.dwh.data() + buffer * spec.hidden * gates;
+  float* const dwh = chain.dwh.data() + buffer * arrays_.output() * gates;
   // The steps lie one after another: one product over all their rows.
   if (task == SubTask::weight_1) {
     Operand a = input(chain, portion.id, lowest);
@@ -40,7 +40,7 @@ void RecurrentLaunches::add_weight(SubTask task,
     Operand a = h(chain, portion.id, first_before);
     a.transposed = true;
     // Of a GRU after n of the input's product.
-    multiply({.m = spec.hidden,
+    multiply({.m = arrays_.output(),
               .n = arrays_.shape.recurrent_gates * spec.hidden,
               .k = rows,
               .units = spec.weight_units},
@@ -49,13 +49,20 @@ void RecurrentLaunches::add_weight(SubTask task,
              {.data = dwh, .stride = gates, .add = true},
              to);
   } else {
-    const std::int64_t at = lowest * spec.batch * spec.hidden;
+    Operand a = inner(chain, portion.id, lowest);
+    a.transposed = true;
+    if (arrays_.projected()) {
+      const std::int64_t output = arrays_.output();
+      float* const dwp = chain.dwp.data() + buffer * spec.hidden * output;
+      return multiply({.m = spec.hidden, .n = output, .k = rows, .units = spec.weight_units},
+                      a,
+                      projected_gradient(chain, portion.id, lowest),
+                      {.data = dwp, .stride = output, .add = true},
+                      to);
+    }
     multiply(
         {.m = spec.hidden, .n = spec.hidden, .k = rows, .units = spec.weight_units},
-        {.full = chain.reset.data() + at,
-         .low = arrays_.low() ? chain.reset_low.data() + at : nullptr,
-         .stride = spec.hidden,
-         .transposed = true},
+        a,
         gate_gradients(chain, portion.id, lowest, 0),
         {.data = dwh + arrays_.shape.recurrent_gates * spec.hidden, .stride = gates, .add = true},
         to);
@@ -106,10 +113,13 @@ void RecurrentLaunches::reduce(SubTask task, const DeviceChain& chain, Recurrent
     case SubTask::reduce_1:
       return sum(chain.dwx, chain.place.width, gates, 0, gates);
     case SubTask::reduce_2:
-      sum(chain.dwh, spec.hidden, gates, 0, recurrent);
+      sum(chain.dwh, arrays_.output(), gates, 0, recurrent);
       if (!bias_apart(spec)) sum(chain.dbias, 1, biases, 0, biases);
       return;
     case SubTask::reduce_3:
+      if (arrays_.projected()) {
+        return sum(chain.dwp, spec.hidden, arrays_.output(), 0, arrays_.output());
+      }
       return sum(chain.dwh, spec.hidden, gates, recurrent, gates);
     default:
       return sum(chain.dbias, 1, biases, 0, biases);
@@ -133,6 +143,7 @@ void RecurrentLaunches::update(const DeviceChain& chain, RecurrentQueue& to) con
   one(chain.wx, chain.wx_low, chain.dwx, chain.wx_moments);
   one(chain.wh, chain.wh_low, chain.dwh, chain.wh_moments);
   one(chain.bias, LowArray{}, chain.dbias, chain.bias_moments);
+  if (arrays_.projected()) one(chain.wp, chain.wp_low, chain.dwp, chain.wp_moments);
 }
 
 }  // namespace schedlab::detail

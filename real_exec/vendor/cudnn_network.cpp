@@ -39,6 +39,7 @@ void check_supported(const RecurrentSpec& spec) {
          "its GRU applies the reset gate after the product: cell must be \"lstm\" or \"gru\"");
   refuse(spec.bidirectional == Bidirectional::first,
          "all layers have as many directions: bidirectional must be \"none\" or \"all\"");
+  refuse(spec.projection > 0, "run here without projection: projection must be 0");
   refuse(spec.pass == RecurrentPass::training,
          "it has no loss and no update: the pass must be \"forward\" or \"backward\"");
 }

@@ -36,6 +36,7 @@ void refuse(bool unable, const char* what) {
 
 void check_supported(const RecurrentSpec& spec) {
   refuse(spec.cell != RecurrentCell::lstm, "the cell must be \"lstm\" here");
+  refuse(spec.projection > 0, "without projection here: projection must be 0");
   refuse(spec.type != DataType::fp32, "the data type must be fp32 here");
   refuse(spec.bidirectional != Bidirectional::none, "one direction only here");
   refuse(spec.layers > 1 && spec.input != 0 && spec.input != spec.hidden,

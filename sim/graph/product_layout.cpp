@@ -9,8 +9,8 @@ namespace {
 
 constexpr std::array<std::string_view, 3> layout_names{"gemm", "gemm_nt", "gemm_tn"};
 // Operations of workloads/models/recurrent with products dG * W^T, whole or gate by gate.
-constexpr std::array<std::string_view, 5> data_gradients{
-    "hidden_1", "hidden_2", "candidate_hidden", "data_node", "node"};
+constexpr std::array<std::string_view, 6> data_gradients{
+    "hidden_1", "hidden_2", "candidate_hidden", "projection_hidden", "data_node", "node"};
 
 bool is_data_gradient(std::string_view operation) {
   if (operation == "node_forward") return false;

@@ -18,23 +18,11 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 const std::vector<std::string>& shown_heads() {
-  static const std::vector<std::string> heads{"lengths",
-                                              "batch",
-                                              "recompute",
-                                              "ranks",
-                                              "sorting",
-                                              "rule",
-                                              "buckets",
-                                              "iterations",
-                                              "padding",
-                                              "pass",
-                                              "building",
-                                              "waiting",
-                                              "sequences/s",
-                                              "speed_up",
-                                              "break-even runs",
-                                              "memory",
-                                              ""};
+  static const std::vector<std::string> heads{
+      "lengths",  "batch",   "recompute",   "ranks",      "sorting",       "batching",
+      "packing",  "rule",    "buckets",     "iterations", "padding",       "pass",
+      "building", "waiting", "sequences/s", "speed_up",   "batching gain", "break-even runs",
+      "memory",   ""};
   return heads;
 }
 
@@ -55,6 +43,8 @@ std::vector<std::string> shown(const BucketStudy& study, const BucketRow& row) {
           to_string(row.setup.recompute),
           fmt::format("{}", row.setup.ranks),
           sorting_name(row.setup.sorted),
+          std::string{to_string(row.setup.batching)},
+          packing_name(row.setup.packed),
           row.rule,
           row.buckets > 0 ? fmt::format("{}", row.buckets) : "-",
           fmt::format("{}", row.iterations),
@@ -64,6 +54,7 @@ std::vector<std::string> shown(const BucketStudy& study, const BucketRow& row) {
           duration_text(row.time.waiting),
           seconds > 0 ? fmt::format("{:.4g}", static_cast<double>(row.sequences) / seconds) : "-",
           row.speed_up ? fmt::format("{:.3f}", *row.speed_up) : "-",
+          row.batching_gain ? fmt::format("{:.3f}", *row.batching_gain) : "-",
           row.break_even_runs ? fmt::format("{:.4g}", *row.break_even_runs) : "-",
           readable(row.memory),
           mark};
@@ -124,6 +115,8 @@ std::string bucket_json(const BucketStudy& study) {
                        {"recompute", to_string(setup.recompute)},
                        {"ranks", setup.ranks},
                        {"sorting", sorting_name(setup.sorted)},
+                       {"batching", std::string{to_string(setup.batching)}},
+                       {"packing", packing_name(setup.packed)},
                        {"largest_batch", batch}});
   }
   json["setups"] = std::move(largest);
@@ -131,6 +124,7 @@ std::string bucket_json(const BucketStudy& study) {
   for (std::size_t i = 0; i < study.rows.size(); ++i) {
     json["rows"][i]["boundaries"] = study.rows[i].boundaries;
     json["rows"][i]["batches"] = study.rows[i].batches;
+    json["rows"][i]["batch_rows"] = study.rows[i].batch_rows;
   }
   return json.dump(1) + "\n";
 }
@@ -163,7 +157,10 @@ std::string bucket_results_schema() {
   const Json number{{"type", "number"}};
   const Json text{{"type", "string"}};
   const Json integers{{"type", "array"}, {"items", integer}};
-  Json row{{"lengths", text}, {"recompute", text}, {"sorting", text}, {"rule", text}};
+  Json row;
+  for (const char* key : {"lengths", "recompute", "sorting", "batching", "packing", "rule"}) {
+    row[key] = text;
+  }
   for (const char* key : {"batch",
                           "ranks",
                           "buckets",
@@ -186,14 +183,18 @@ std::string bucket_results_schema() {
     row[key] = number;
   }
   row["speed_up"] = {{"type", {"number", "null"}}};
+  row["batching_gain"] = {{"type", {"number", "null"}}};
   row["break_even_runs"] = {{"type", {"number", "null"}}};
   row["largest_batch"] = {{"type", {"integer", "null"}}};
   row["boundaries"] = integers;
   row["batches"] = integers;
+  row["batch_rows"] = integers;
   const Json setup = schema::whole_object({{"batch", integer},
                                            {"recompute", text},
                                            {"ranks", integer},
                                            {"sorting", text},
+                                           {"batching", text},
+                                           {"packing", text},
                                            {"largest_batch", integer}});
   return schema::file("SchedLab results of buckets",
                       "bucket_results",

@@ -113,6 +113,23 @@ void read_passes(const Json& root, BucketSpec& spec) {
   }
 }
 
+/// Batches by bucket and packed rows need sequences in order, and buckets.
+void expect_cut_by_bucket(const Json& root, const BucketSpec& spec, const std::string& pointer) {
+  const TrainingSetup& setup = spec.training.back();
+  if (setup.plain() == setup) return;
+  const auto refuse = [&](const char* found, const char* expected) {
+    throw InputError(
+        {.file = spec.file, .pointer = pointer, .found = found, .expected = expected, .hint = {}});
+  };
+  if (!setup.sorted)
+    refuse("batching or packing of unsorted sequences", "\"sorting\": \"by_length\"");
+  const Json models = root.value("models", Json::object());
+  if (models.value("per_batch", "no") != "no" || models.contains("dynamic_launch")) {
+    refuse("batching or packing beside steps without buckets",
+           "no per_batch and no dynamic_launch in /models");
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> sorting_names() {
@@ -121,6 +138,14 @@ std::vector<std::string> sorting_names() {
 
 std::string sorting_name(bool sorted) {
   return sorting_names()[sorted ? 0 : 1];
+}
+
+std::vector<std::string> packing_names() {
+  return {"none", "packed"};
+}
+
+std::string packing_name(bool packed) {
+  return packing_names()[packed ? 1 : 0];
 }
 
 BucketSpec parse_bucket_spec(const std::string& text,
@@ -143,7 +168,11 @@ BucketSpec parse_bucket_spec(const std::string& text,
            .recompute = {.kind = kind,
                          .checkpoints = counted ? json.value("checkpoints", std::int64_t{0}) : 0},
            .ranks = json.value("ranks", std::int64_t{1}),
-           .sorted = json.value("sorting", sorting_name(true)) == sorting_name(true)});
+           .sorted = json.value("sorting", sorting_name(true)) == sorting_name(true),
+           .batching =
+               enum_value<Batching>(json.value("batching", std::string{to_string(Batching{})})),
+           .packed = json.value("packing", packing_name(false)) == packing_name(true)});
+      expect_cut_by_bucket(root, spec, pointer);
     }
   }
   const Json all_rules = enum_names<BoundaryRule>();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "workloads/buckets/boundaries.hpp"
+#include "workloads/buckets/bucket_batches.hpp"
 #include "workloads/buckets/epoch.hpp"
 #include "workloads/buckets/lengths.hpp"
 #include "workloads/buckets/recurrent_memory.hpp"
@@ -23,10 +24,29 @@ struct SequenceData {
 
 /// One way to train: how many sequences at once, and what is kept for the backward pass.
 struct TrainingSetup {
-  std::int64_t batch = 8;  ///< of each rank; 0: the largest that fits, see resolve_batches()
+  /// Rows of a batch of the longest bucket, of each rank; 0: the largest that fits, see
+  /// resolve_batches().
+  std::int64_t batch = 8;
   RecomputeChoice recompute{};
-  std::int64_t ranks = 1;  ///< data parallel; each trains a batch of its own
-  bool sorted = true;      ///< EpochOptions::sorted
+  std::int64_t ranks = 1;                   ///< data parallel; each trains a batch of its own
+  bool sorted = true;                       ///< EpochOptions::sorted
+  Batching batching = Batching::sequences;  ///< what batches of shorter buckets hold
+  bool packed = false;                      ///< EpochOptions::packed
+
+  /// The same where every bucket has the batch of the longest and a row holds a sequence: what
+  /// batching and packing are held against.
+  [[nodiscard]] TrainingSetup plain() const {
+    TrainingSetup setup = *this;
+    setup.batching = Batching::sequences;
+    setup.packed = false;
+    return setup;
+  }
+  /// What decides the step of a length and batch alone.
+  [[nodiscard]] TrainingSetup of_steps() const {
+    TrainingSetup setup = plain();
+    setup.sorted = true;
+    return setup;
+  }
 
   // NOLINTNEXTLINE(readability-implicit-bool-conversion): version 14 sees one in the default
   friend auto operator<=>(const TrainingSetup&, const TrainingSetup&) = default;
@@ -35,6 +55,9 @@ struct TrainingSetup {
 /// "by_length", "none": whether a chunk is sorted before it is cut into batches.
 [[nodiscard]] std::vector<std::string> sorting_names();
 [[nodiscard]] std::string sorting_name(bool sorted);
+/// "none", "packed": whether short sequences share rows.
+[[nodiscard]] std::vector<std::string> packing_names();
+[[nodiscard]] std::string packing_name(bool packed);
 
 /// What `schedlab buckets` reads. Lists of data sets, setups, rules and counts are all combined.
 struct BucketSpec {

@@ -123,7 +123,8 @@ std::string bucket_spec_schema() {
   kinds.emplace_back("auto");
   const Json batch{
       {"anyOf",
-       Json::array({schema::integer(1, largest_size, "sequences at once, on each rank"),
+       Json::array({schema::integer(
+                        1, largest_size, "sequences at once of the longest bucket, on each rank"),
                     schema::word({"auto"}, "the largest that fits")})}};
   const Json training = schema::object(
       {{"batch", batch},
@@ -135,7 +136,14 @@ std::string bucket_spec_schema() {
        {"ranks", schema::integer(1, max_ranks, "data parallel; 1 if left out")},
        {"sorting",
         schema::word(sorting_names(),
-                     "of a chunk before it is cut into batches; by_length if left out")}},
+                     "of a chunk before it is cut into batches; by_length if left out")},
+       {"batching",
+        schema::word(enum_names<Batching>(),
+                     "what batches of shorter buckets hold: as many rows, rows times steps, or as "
+                     "much memory as `batch` rows of the longest; sequences if left out")},
+       {"packing",
+        schema::word(packing_names(),
+                     "packed: several short sequences in a row, a step apart; none if left out")}},
       {"batch"},
       "one way to train");
   Json scenario{

@@ -3,6 +3,7 @@
 
 #include "sim/base/error.hpp"
 #include "studies/buckets/batch_boundaries.hpp"
+#include "studies/buckets/setup_batches.hpp"
 #include "studies/buckets/step_simulation.hpp"
 
 #include <fmt/format.h>
@@ -28,13 +29,14 @@ class SetupStudy {
              const TrainingSetup& setup,
              const StopFlag* stop,
              StudyProgress* kept)
-      : spec_(spec), setup_(setup), stop_(stop), steps_(spec, setup, stop, kept) {
+      : spec_(spec), setup_(setup), stop_(stop), batches_(spec, setup, stop, kept) {
     if (!spec.dynamic_launch.empty()) {
       dynamic_steps_.emplace(spec, setup, stop, kept, spec.dynamic_launch);
     }
   }
 
-  [[nodiscard]] StepSimulation& steps() { return steps_; }
+  [[nodiscard]] StepSimulation& steps() { return batches_.steps(setup_.batch); }
+  [[nodiscard]] std::size_t simulated() const { return batches_.simulated(); }
 
   /// Adds the rows of one data set; those that were done if it throws Interrupted.
   template <class Done>
@@ -55,16 +57,20 @@ class SetupStudy {
   template <class Done>
   void make_rows(std::size_t data, const Done& done, std::vector<BucketRow>& rows) {
     const LengthDistribution& lengths = spec_.data[data].distribution;
-    const InterpolatedSteps between{lengths.longest(), steps_};
+    const InterpolatedSteps between{lengths.longest(), steps()};
     const LengthDistribution batches = batch_lengths(spec_, data, setup_);
     for (const BoundaryRule rule : spec_.rules) {
       for (const std::int64_t count : spec_.counts) {
-        const auto boundaries = rule == BoundaryRule::optimal
-                                    ? optimal_boundaries(lengths, batches, count, between)
-                                    : bucket_boundaries(rule, lengths, count, {});
-        ModelBuilding building = spec_.models;
-        building.load = [&](std::int64_t length) { return steps_.load(length); };
-        rows.push_back(row_of(data, boundaries, building, std::ref(steps_)));
+        BatchedBuckets buckets;
+        if (rule != BoundaryRule::optimal) {
+          buckets.boundaries = bucket_boundaries(rule, lengths, count, {});
+        } else if (setup_.batching == Batching::sequences) {
+          buckets.boundaries = optimal_boundaries(lengths, batches, count, between);
+        } else {
+          buckets = batches_.optimal(data, count);
+        }
+        buckets.batches = batches_.of(data, buckets);
+        rows.push_back(row_of(data, buckets));
         rows.back().rule = to_string(rule);
         rows.back().buckets = count;
         done();
@@ -76,7 +82,7 @@ class SetupStudy {
       const StepTime interpolated = [&](std::int64_t length) {
         return Duration{static_cast<std::int64_t>(between(length))};
       };
-      rows.push_back(row_of(data, every_length(lengths), anew, interpolated));
+      rows.push_back(row_of(data, {.boundaries = every_length(lengths)}, anew, interpolated));
       rows.back().rule = per_batch_rule;
       done();
     }
@@ -90,9 +96,10 @@ class SetupStudy {
   void add_dynamic_row(std::size_t data, std::vector<BucketRow>& rows) {
     const LengthDistribution& lengths = spec_.data[data].distribution;
     const InterpolatedSteps between{lengths.longest(), *dynamic_steps_};
-    BucketRow dynamic = row_of(data, every_length(lengths), {.stored = false}, [&](std::int64_t l) {
-      return Duration{static_cast<std::int64_t>(between(l))};
-    });
+    BucketRow dynamic =
+        row_of(data, {.boundaries = every_length(lengths)}, {.stored = false}, [&](std::int64_t l) {
+          return Duration{static_cast<std::int64_t>(between(l))};
+        });
     dynamic.rule = dynamic_rule;
     dynamic.time.models = 0;
     for (BucketRow& row : rows) {
@@ -109,12 +116,26 @@ class SetupStudy {
     return all;
   }
 
+  /// Of stored models, each of its bucket's length and batch.
+  BucketRow row_of(std::size_t data, const BatchedBuckets& buckets) {
+    std::map<std::int64_t, StepSimulation*> by_length;
+    for (std::size_t i = 0; i < buckets.boundaries.size(); ++i) {
+      by_length[buckets.boundaries[i]] = &batches_.steps(buckets.batches[i]);
+    }
+    ModelBuilding building = spec_.models;
+    building.load = [&](std::int64_t length) { return by_length.at(length)->load(length); };
+    return row_of(data, buckets, building, [&](std::int64_t length) {
+      return (*by_length.at(length))(length);
+    });
+  }
+
   BucketRow row_of(std::size_t data,
-                   const BucketBoundaries& boundaries,
+                   const BatchedBuckets& made,
                    const ModelBuilding& building,
                    const StepTime& steps) {
     if (stop_requested(stop_)) throw Interrupted("stopped");
-    const Epoch epoch = epoch_of(spec_, data, setup_, boundaries);
+    const BucketBoundaries& boundaries = made.boundaries;
+    const Epoch epoch = epoch_of(spec_, data, setup_, boundaries, made.batches);
     BucketRow row;
     row.data = data;
     row.setup = setup_;
@@ -129,15 +150,24 @@ class SetupStudy {
     const auto models = building.stored       ? (cached > 0 ? std::min(cached, buckets) : buckets)
                         : building.overlapped ? std::int64_t{2}
                                               : std::int64_t{1};
-    row.memory = total(training_memory(
-                     steps_.network(), setup_.recompute, setup_.batch, boundaries.back())) +
-                 Bytes{spec_.model_bytes * models};
-    row.fits = steps_.capacity().count() == 0 || row.memory <= steps_.capacity();
+    row.memory = largest_memory(made) + Bytes{spec_.model_bytes * models};
+    row.fits = batches_.capacity().count() == 0 || row.memory <= batches_.capacity();
     if (building.stored) {
       row.boundaries = boundaries;
+      row.batch_rows = made.batches;
       row.batches = batches_per_bucket(epoch);
     }
     return row;
+  }
+
+  /// Of the bucket that needs most.
+  [[nodiscard]] Bytes largest_memory(const BatchedBuckets& made) const {
+    if (made.batches.empty()) return batches_.memory(made.boundaries.back(), setup_.batch);
+    Bytes most{};
+    for (std::size_t i = 0; i < made.boundaries.size(); ++i) {
+      most = std::max(most, batches_.memory(made.boundaries[i], made.batches[i]));
+    }
+    return most;
   }
 
   static void compare(std::vector<BucketRow>& rows) {
@@ -156,7 +186,7 @@ class SetupStudy {
   const BucketSpec& spec_;
   TrainingSetup setup_;
   const StopFlag* stop_;
-  StepSimulation steps_;
+  SetupBatches batches_;
   std::optional<StepSimulation> dynamic_steps_;
 };
 
@@ -219,14 +249,29 @@ void resolve_batches(BucketSpec& spec) {
 Epoch epoch_of(const BucketSpec& spec,
                std::size_t data,
                const TrainingSetup& setup,
-               const BucketBoundaries& boundaries) {
+               const BucketBoundaries& boundaries,
+               std::vector<std::int64_t> batch_rows) {
+  for (std::int64_t& rows : batch_rows) rows *= setup.ranks;
   return make_epoch(spec.data[data].lengths,
                     boundaries,
                     {.batch = setup.batch * setup.ranks,
+                     .batch_rows = std::move(batch_rows),
                      .chunk = spec.chunk_sequences,
                      .seed = spec.seed,
                      .drop_incomplete = spec.drop_incomplete,
-                     .sorted = setup.sorted});
+                     .sorted = setup.sorted,
+                     .packed = setup.packed});
+}
+
+const BucketRow* plain_row(const BucketStudy& study, const BucketRow& row) {
+  const TrainingSetup plain = row.setup.plain();
+  if (plain == row.setup) return nullptr;
+  const auto found =
+      std::find_if(study.rows.begin(), study.rows.end(), [&](const BucketRow& other) {
+        return other.data == row.data && other.rule == row.rule && other.buckets == row.buckets &&
+               other.setup == plain;
+      });
+  return found == study.rows.end() ? nullptr : &*found;
 }
 
 std::uint64_t row_count(const BucketSpec& spec) {
@@ -261,18 +306,30 @@ BucketStudy run_bucket_study(const BucketSpec& spec,
     } catch (const Interrupted&) {
       study.complete = false;
     }
-    study.simulated += one.steps().simulated();
+    study.simulated += one.simulated();
     if (!study.complete) break;
   }
   mark_best(study);
+  for (BucketRow& row : study.rows) {
+    const BucketRow* const plain = plain_row(study, row);
+    if (plain == nullptr) continue;
+    row.batching_gain = to_seconds(plain->time.total) / to_seconds(row.time.total);
+  }
   return study;
 }
 
 const std::vector<Column>& bucket_columns() {
   static const std::vector<Column> columns = [] {
     std::vector<Column> all;
-    for (const char* axis :
-         {"lengths", "batch", "recompute", "ranks", "sorting", "rule", "buckets"}) {
+    for (const char* axis : {"lengths",
+                             "batch",
+                             "recompute",
+                             "ranks",
+                             "sorting",
+                             "batching",
+                             "packing",
+                             "rule",
+                             "buckets"}) {
       all.push_back({axis, ColumnRole::axis});
     }
     for (const char* metric : {"iterations",
@@ -286,6 +343,7 @@ const std::vector<Column>& bucket_columns() {
                                "iteration_us",
                                "sequences_per_s",
                                "speed_up",
+                               "batching_gain",
                                "break_even_runs",
                                "memory_bytes",
                                "largest_batch",
@@ -295,6 +353,7 @@ const std::vector<Column>& bucket_columns() {
       all.push_back({metric, ColumnRole::metric});
     }
     all.push_back({"boundaries", ColumnRole::note});
+    all.push_back({"batch_rows", ColumnRole::note});
     return all;
   }();
   return columns;
@@ -308,11 +367,13 @@ std::vector<std::vector<Cell>> bucket_axis_values(const BucketSpec& spec) {
     values[2].emplace_back(to_string(setup.recompute));
     values[3].emplace_back(setup.ranks);
     values[4].emplace_back(sorting_name(setup.sorted));
+    values[5].emplace_back(std::string{to_string(setup.batching)});
+    values[6].emplace_back(packing_name(setup.packed));
   }
-  for (const BoundaryRule rule : spec.rules) values[5].emplace_back(std::string{to_string(rule)});
-  if (spec.per_batch) values[5].emplace_back(std::string{per_batch_rule});
-  if (!spec.dynamic_launch.empty()) values[5].emplace_back(std::string{dynamic_rule});
-  for (const std::int64_t count : spec.counts) values[6].emplace_back(count);
+  for (const BoundaryRule rule : spec.rules) values[7].emplace_back(std::string{to_string(rule)});
+  if (spec.per_batch) values[7].emplace_back(std::string{per_batch_rule});
+  if (!spec.dynamic_launch.empty()) values[7].emplace_back(std::string{dynamic_rule});
+  for (const std::int64_t count : spec.counts) values[8].emplace_back(count);
   return values;
 }
 
@@ -328,6 +389,8 @@ Table bucket_table(const BucketStudy& study) {
                           to_string(row.setup.recompute),
                           row.setup.ranks,
                           sorting_name(row.setup.sorted),
+                          std::string{to_string(row.setup.batching)},
+                          packing_name(row.setup.packed),
                           row.rule,
                           row.buckets,
                           row.iterations,
@@ -341,13 +404,15 @@ Table bucket_table(const BucketStudy& study) {
                           to_us(row.time.training) / iterations,
                           seconds > 0 ? static_cast<double>(row.sequences) / seconds : 0.0,
                           row.speed_up ? Cell{*row.speed_up} : Cell{},
+                          row.batching_gain ? Cell{*row.batching_gain} : Cell{},
                           row.break_even_runs ? Cell{*row.break_even_runs} : Cell{},
                           row.memory.count(),
                           largest == study.largest_batch.end() ? Cell{} : Cell{largest->second},
                           std::int64_t{row.fits ? 1 : 0},
                           std::int64_t{row.chosen ? 1 : 0},
                           std::int64_t{row.best ? 1 : 0},
-                          fmt::format("{}", fmt::join(row.boundaries, " "))});
+                          fmt::format("{}", fmt::join(row.boundaries, " ")),
+                          fmt::format("{}", fmt::join(row.batch_rows, " "))});
   }
   return table;
 }

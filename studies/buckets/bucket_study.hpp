@@ -23,7 +23,8 @@ struct BucketRow {
                              ///< "dynamic": no model, every batch at its own length
   std::int64_t buckets = 0;  ///< asked for; 0 without boundaries
   BucketBoundaries boundaries;
-  std::vector<std::int64_t> batches;  ///< per bucket
+  std::vector<std::int64_t> batches;     ///< per bucket
+  std::vector<std::int64_t> batch_rows;  ///< of a batch of each bucket, of one rank
   std::int64_t iterations = 0;
   std::int64_t sequences = 0;  ///< trained
   double padding_share = 0;
@@ -32,6 +33,8 @@ struct BucketRow {
   Bytes memory{};              ///< of one rank: network at the longest length, and stored models
   bool fits = true;
   std::optional<double> speed_up;  ///< over one bucket of the same data and setup, if it was asked
+  /// Over TrainingSetup::plain() with the same rule and buckets, if that was asked.
+  std::optional<double> batching_gain;
   /// Batches after which the models have paid, against "dynamic"; none where they do not, or
   /// nothing says how steps without models are launched.
   std::optional<double> break_even_runs;
@@ -51,11 +54,16 @@ struct BucketStudy {
 /// Called with finished rows and how many there will be.
 using BucketObserver = std::function<void(std::uint64_t done, std::uint64_t total)>;
 
-/// The batches of one pass over one data set of the spec.
+/// The batches of one pass over one data set of the spec. `batch_rows`: of each bucket, of one
+/// rank; empty: the setup's batch.
 [[nodiscard]] Epoch epoch_of(const BucketSpec& spec,
                              std::size_t data,
                              const TrainingSetup& setup,
-                             const BucketBoundaries& boundaries);
+                             const BucketBoundaries& boundaries,
+                             std::vector<std::int64_t> batch_rows = {});
+/// The row of the same data, rule and number of buckets whose setup is plain(); nullptr for such a
+/// row itself, and where there is none.
+[[nodiscard]] const BucketRow* plain_row(const BucketStudy& study, const BucketRow& row);
 
 /// Number of rows of a study.
 [[nodiscard]] std::uint64_t row_count(const BucketSpec& spec);
@@ -76,7 +84,8 @@ void resolve_batches(BucketSpec& spec);
                                            const BucketObserver& observer,
                                            StudyProgress* kept = nullptr);
 
-/// Axes lengths, batch, recompute, ranks, sorting, rule, buckets; then the numbers.
+/// Axes lengths, batch, recompute, ranks, sorting, batching, packing, rule, buckets; then the
+/// numbers.
 [[nodiscard]] const std::vector<Column>& bucket_columns();
 /// The values that occur, one list per column; empty for those that are no axis.
 [[nodiscard]] std::vector<std::vector<Cell>> bucket_axis_values(const BucketSpec& spec);

@@ -60,6 +60,10 @@ std::string setup_label(const BucketStudy& study, const BucketRow& row) {
     parts.push_back(fmt::format("{} rank{}", row.setup.ranks, row.setup.ranks == 1 ? "" : "s"));
   }
   if (!row.setup.sorted) parts.emplace_back("unsorted");
+  if (row.setup.batching != Batching::sequences) {
+    parts.push_back(fmt::format("equal {}", to_string(row.setup.batching)));
+  }
+  if (row.setup.packed) parts.emplace_back("packed");
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 

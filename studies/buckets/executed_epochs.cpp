@@ -15,25 +15,27 @@
 namespace schedlab {
 namespace {
 
-/// Steps of setups that differ in sorting alone are the same.
-TrainingSetup without_sorting(TrainingSetup setup) {
-  setup.sorted = true;
-  return setup;
-}
-
 class StudyExecutor {
  public:
   StudyExecutor(const BucketStudy& study, const EpochExecution& request, const StopFlag* stop)
       : study_(study), spec_(*study.spec) {
-    std::map<TrainingSetup, std::set<std::int64_t>> lengths;
+    struct Sizes {
+      std::set<std::int64_t> lengths;
+      std::set<std::int64_t> batches;
+    };
+    std::map<TrainingSetup, Sizes> sizes;
     for (const BucketRow& row : study.rows) {
-      auto& of_setup = lengths[without_sorting(row.setup)];
-      of_setup.insert(row.boundaries.begin(), row.boundaries.end());
+      Sizes& of_setup = sizes[row.setup.of_steps()];
+      of_setup.lengths.insert(row.boundaries.begin(), row.boundaries.end());
+      of_setup.batches.insert(row.batch_rows.begin(), row.batch_rows.end());
     }
-    for (const auto& [setup, all] : lengths) {
-      if (all.empty()) continue;
+    const auto listed = [](const std::set<std::int64_t>& all) {
+      return std::vector<std::int64_t>(all.begin(), all.end());
+    };
+    for (const auto& [setup, all] : sizes) {
+      if (all.lengths.empty()) continue;
       steps_[setup] = std::make_unique<ExecutedSteps>(
-          spec_, setup, std::vector<std::int64_t>(all.begin(), all.end()), request, stop);
+          spec_, setup, listed(all.lengths), listed(all.batches), request, stop);
     }
   }
 
@@ -42,9 +44,10 @@ class StudyExecutor {
     ExecutedSteps& steps = steps_of(row);
     ExecutedEpoch epoch;
     epoch.row = index;
-    const Epoch data = epoch_of(spec_, row.data, row.setup, row.boundaries);
+    const Epoch data = epoch_of(spec_, row.data, row.setup, row.boundaries, row.batch_rows);
     for (const SequenceBatch& batch : data.batches) {
-      const PredictedStep& step = steps.predicted(row.boundaries[batch.bucket]);
+      const PredictedStep& step =
+          steps.predicted(row.boundaries[batch.bucket], row.batch_rows[batch.bucket]);
       epoch.predicted += step.makespan;
       epoch.predicted_peak = std::max(epoch.predicted_peak, step.peak);
     }
@@ -56,7 +59,7 @@ class StudyExecutor {
     ExecutedSteps& steps = steps_of(row);
     const SequenceCorpus corpus{
         spec_.data[row.data].lengths, steps.input(), steps.output(), spec_.seed};
-    return steps.run(epoch_of(spec_, row.data, row.setup, row.boundaries), corpus);
+    return steps.run(epoch_of(spec_, row.data, row.setup, row.boundaries, row.batch_rows), corpus);
   }
 
   [[nodiscard]] std::string device() const {
@@ -65,7 +68,7 @@ class StudyExecutor {
 
  private:
   [[nodiscard]] ExecutedSteps& steps_of(const BucketRow& row) {
-    return *steps_.at(without_sorting(row.setup));
+    return *steps_.at(row.setup.of_steps());
   }
 
   const BucketStudy& study_;
@@ -77,17 +80,34 @@ double seconds(const ExecutedEpoch& epoch) {
   return to_seconds(epoch.median().training);
 }
 
+/// How many times as fast as the first epoch whose row `is_base`.
+template <class IsBase>
+void hold_against(const std::vector<ExecutedEpoch>& epochs,
+                  const ExecutedEpoch& epoch,
+                  const IsBase& is_base,
+                  std::optional<double>& predicted,
+                  std::optional<double>& measured) {
+  const auto base = std::find_if(epochs.begin(), epochs.end(), is_base);
+  if (base == epochs.end()) return;
+  predicted = to_seconds(base->predicted) / to_seconds(epoch.predicted);
+  if (epoch.runs.empty() || base->runs.empty()) return;
+  measured = seconds(*base) / seconds(epoch);
+}
+
 void compare(const BucketStudy& study, std::vector<ExecutedEpoch>& epochs) {
   for (ExecutedEpoch& epoch : epochs) {
     const BucketRow& row = study.rows[epoch.row];
-    const auto single = std::find_if(epochs.begin(), epochs.end(), [&](const ExecutedEpoch& other) {
+    const auto is_single = [&](const ExecutedEpoch& other) {
       const BucketRow& one = study.rows[other.row];
       return one.buckets == 1 && one.data == row.data && one.setup == row.setup;
-    });
-    if (single == epochs.end()) continue;
-    epoch.predicted_speed_up = to_seconds(single->predicted) / to_seconds(epoch.predicted);
-    if (epoch.runs.empty() || single->runs.empty()) continue;
-    epoch.measured_speed_up = seconds(*single) / seconds(epoch);
+    };
+    hold_against(epochs, epoch, is_single, epoch.predicted_speed_up, epoch.measured_speed_up);
+    const BucketRow* const plain = plain_row(study, row);
+    const auto is_plain = [&](const ExecutedEpoch& other) {
+      return &study.rows[other.row] == plain;
+    };
+    hold_against(
+        epochs, epoch, is_plain, epoch.predicted_batching_gain, epoch.measured_batching_gain);
   }
 }
 
@@ -131,7 +151,7 @@ std::size_t executed_count(const BucketStudy& study) {
 
 void expect_executable(const BucketSpec& spec, const EpochExecution& request) {
   for (const TrainingSetup& setup : spec.training) {
-    const ExecutedSteps checked{spec, setup, {1}, request, nullptr};
+    const ExecutedSteps checked{spec, setup, {1}, {}, request, nullptr};
   }
 }
 

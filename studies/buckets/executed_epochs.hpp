@@ -21,6 +21,8 @@ struct ExecutedEpoch {
   std::vector<EpochRun> runs;                ///< by repetition; empty: none is done
   std::optional<double> predicted_speed_up;  ///< over one bucket of the same data and setup
   std::optional<double> measured_speed_up;
+  std::optional<double> predicted_batching_gain;  ///< as BucketRow::batching_gain, of the steps
+  std::optional<double> measured_batching_gain;
 
   /// In the middle of all runs, by the time of training.
   [[nodiscard]] const EpochRun& median() const;

@@ -21,7 +21,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t axis_count = 7;  // of bucket_columns()
+constexpr std::size_t axis_count = 9;  // of bucket_columns()
 
 const std::vector<const char*>& metric_names() {
   static const std::vector<const char*> names{"iterations",
@@ -35,6 +35,8 @@ const std::vector<const char*>& metric_names() {
                                               "total_s",
                                               "predicted_speed_up",
                                               "measured_speed_up",
+                                              "predicted_batching_gain",
+                                              "measured_batching_gain",
                                               "predicted_sequences_per_s",
                                               "measured_sequences_per_s",
                                               "predicted_memory_bytes",
@@ -69,6 +71,8 @@ std::vector<Cell> measured_cells(const BucketRow& row, const ExecutedEpoch& epoc
           to_seconds(run.total),
           cell_of(epoch.predicted_speed_up),
           cell_of(epoch.measured_speed_up),
+          cell_of(epoch.predicted_batching_gain),
+          cell_of(epoch.measured_batching_gain),
           sequences / to_seconds(epoch.predicted),
           sequences / to_seconds(run.training),
           epoch.predicted_peak.count(),
@@ -85,6 +89,8 @@ const std::vector<std::string>& shown_heads() {
                                               "batch",
                                               "recompute",
                                               "sorting",
+                                              "batching",
+                                              "packing",
                                               "rule",
                                               "buckets",
                                               "steps",
@@ -93,6 +99,8 @@ const std::vector<std::string>& shown_heads() {
                                               "error",
                                               "speed_up",
                                               "measured speed_up",
+                                              "batching gain",
+                                              "measured batching gain",
                                               "memory",
                                               "measured memory",
                                               "squared error"};
@@ -111,6 +119,8 @@ std::vector<std::string> shown(const BucketStudy& study, const ExecutedEpoch& ep
       fmt::format("{}", row.setup.batch),
       to_string(row.setup.recompute),
       sorting_name(row.setup.sorted),
+      std::string{to_string(row.setup.batching)},
+      packing_name(row.setup.packed),
       row.rule,
       fmt::format("{}", row.buckets),
       fmt::format("{}", row.iterations),
@@ -119,6 +129,8 @@ std::vector<std::string> shown(const BucketStudy& study, const ExecutedEpoch& ep
       fmt::format("{:+.1f} %", 100 * epoch.error()),
       ratio(epoch.predicted_speed_up),
       ratio(epoch.measured_speed_up),
+      ratio(epoch.predicted_batching_gain),
+      ratio(epoch.measured_batching_gain),
       readable(epoch.predicted_peak),
       run.tensors_peak.count() > 0 ? readable(run.tensors_peak) : "-",
       run.finite ? fmt::format("{:.3f} -> {:.3f}", run.first_error, run.last_error) : "not finite"};

@@ -51,12 +51,12 @@ DeviceRequest request_of(const EpochExecution& epochs) {
 ExecutedSteps::ExecutedSteps(const BucketSpec& spec,
                              const TrainingSetup& setup,
                              const std::vector<std::int64_t>& lengths,
+                             const std::vector<std::int64_t>& batches,
                              const EpochExecution& request,
                              const StopFlag* stop)
     : spec_(spec),
       setup_(setup),
-      lengths_(lengths),
-      parsed_(parse_spec(step_scenario(spec, setup, lengths),
+      parsed_(parse_spec(step_scenario(spec, setup, lengths, {}, batches),
                          fmt::format("{}: /scenario", spec.file),
                          spec.folder)),
       grid_(parsed_),
@@ -66,11 +66,16 @@ ExecutedSteps::ExecutedSteps(const BucketSpec& spec,
   const DeviceRequest resolved = device.kind->prepare(request_of(request), space_);
   executor_.emplace(space_, device.kind->open(device, resolved, space_, stop), stop);
   space_.components().check_all();
-  expect_trainable();
+  expect_trainable(request.device);
   network_ = *space_.components().recurrent_spec(0, Granularity::fine);
+  for (std::uint64_t scenario = 0; scenario < grid_.size(); ++scenario) {
+    const auto one = space_.components().recurrent_spec(grid_.part_index(scenario, Part::workload),
+                                                        Granularity::fine);
+    scenarios_[{one->steps, one->batch}] = scenario;
+  }
 }
 
-void ExecutedSteps::expect_trainable() const {
+void ExecutedSteps::expect_trainable(const std::string& device) const {
   const auto refuse = [&](const std::string& found, const char* expected) {
     throw InfeasibleError(
         fmt::format("{}: epochs are executed with {}, found {}", spec_.file, expected, found));
@@ -82,22 +87,24 @@ void ExecutedSteps::expect_trainable() const {
     refuse("bidirectional layers", "\"bidirectional\": \"none\"");
   }
   if (network->optimizer != Optimizer::sgd) refuse("adam", "\"optimizer\": \"sgd\"");
+  if (setup_.packed && device != "cpu") refuse("packing on " + device, "packing on the CPU alone");
 }
 
 std::int64_t ExecutedSteps::input() const {
   return network_.input == 0 ? network_.hidden : network_.input;
 }
 
-std::uint64_t ExecutedSteps::scenario_of(std::int64_t length) const {
-  const auto found = std::lower_bound(lengths_.begin(), lengths_.end(), length);
-  SCHEDLAB_EXPECTS(found != lengths_.end() && *found == length, fmt::format("length {}", length));
-  return static_cast<std::uint64_t>(found - lengths_.begin());
+std::uint64_t ExecutedSteps::scenario_of(std::int64_t length, std::int64_t batch) const {
+  const auto found = scenarios_.find({length, batch});
+  SCHEDLAB_EXPECTS(found != scenarios_.end(), fmt::format("length {}, batch {}", length, batch));
+  return found->second;
 }
 
-const PredictedStep& ExecutedSteps::predicted(std::int64_t length) {
-  const auto [found, fresh] = predicted_.try_emplace(length);
+const PredictedStep& ExecutedSteps::predicted(std::int64_t length, std::int64_t batch) {
+  const std::uint64_t scenario = scenario_of(length, batch);
+  const auto [found, fresh] = predicted_.try_emplace(scenario);
   if (!fresh) return found->second;
-  const FullRun run = runner_.run_fully(scenario_of(length));
+  const FullRun run = runner_.run_fully(scenario);
   PredictedStep& step = found->second;
   step.makespan = run.trace.makespan();
   for (const DeviceMemory& device : memory_use(run.scenario.problem->problem(), run.trace)) {
@@ -111,7 +118,13 @@ void ExecutedSteps::fill(const Epoch& epoch,
                          const SequenceCorpus& corpus,
                          std::uint64_t scenario) {
   const std::span members{epoch.members.data() + batch.first, batch.sequences};
-  corpus.fill(members, setup_.batch, epoch.boundaries[batch.bucket], loss_weight, padded_);
+  const std::span rows{epoch.rows.data() + batch.first, batch.sequences};
+  corpus.fill(members,
+              epoch.batch_rows[batch.bucket],
+              epoch.boundaries[batch.bucket],
+              loss_weight,
+              padded_,
+              rows);
   network(scenario).train_on(padded_);
 }
 
@@ -129,12 +142,12 @@ Duration ExecutedSteps::execute(std::uint64_t scenario) {
 
 /// Models with equal weights, each of which has run once.
 ExecutedSteps::Models ExecutedSteps::made_models(const Epoch& epoch, const SequenceCorpus& corpus) {
-  const std::uint64_t origin = scenario_of(epoch.boundaries.back());
+  const std::uint64_t origin = scenario_of(epoch, epoch.boundaries.size() - 1);
   Models models(epoch.boundaries.size());
   std::vector<const SequenceBatch*> firsts(models.size(), nullptr);
   for (const SequenceBatch& batch : epoch.batches) {
     if (models[batch.bucket]) continue;
-    models[batch.bucket] = scenario_of(epoch.boundaries[batch.bucket]);
+    models[batch.bucket] = scenario_of(epoch, batch.bucket);
     network(*models[batch.bucket]).continue_from(network(origin));
     firsts[batch.bucket] = &batch;
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "real_exec/recurrent/recurrent_inputs.hpp"
 #include "real_exec/recurrent/sequence_corpus.hpp"
 #include "sim/base/interrupt.hpp"
 #include "sim/base/units.hpp"
@@ -17,6 +18,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace schedlab {
@@ -37,33 +39,37 @@ struct PredictedStep {
   Bytes peak{};  ///< of tensors, by their life times in the simulated run
 };
 
-/// The training steps of one setup at several lengths: predicted, and run for real.
+/// The training steps of one setup at several lengths and batches: predicted, and run for real.
 class ExecutedSteps {
  public:
-  /// `spec` must outlive this. Throws InfeasibleError for what cannot be trained on sequences, or
-  /// has several ranks; InputError for a bad scenario; DeviceError if the device is
-  /// not there, and what its executor throws.
+  /// `spec` must outlive this; both lists rise. Throws InfeasibleError for what cannot be trained
+  /// on sequences, or has several ranks; InputError for a bad scenario; DeviceError if the device
+  /// is not there, and what its executor throws.
   ExecutedSteps(const BucketSpec& spec,
                 const TrainingSetup& setup,
                 const std::vector<std::int64_t>& lengths,
+                const std::vector<std::int64_t>& batches,
                 const EpochExecution& request,
                 const StopFlag* stop);
 
   [[nodiscard]] std::string device() const { return executor_->traits().name; }
-  [[nodiscard]] const PredictedStep& predicted(std::int64_t length);
+  [[nodiscard]] const PredictedStep& predicted(std::int64_t length, std::int64_t batch);
   /// One pass: a model for each bucket, made before; the first step of each is run once more
   /// before and not counted; weights go on from batch to batch, and start equal in all passes.
   /// Throws what an execution throws.
   [[nodiscard]] EpochRun run(const Epoch& epoch, const SequenceCorpus& corpus);
   /// Elements of a step of the input and of the output.
   [[nodiscard]] std::int64_t input() const;
-  [[nodiscard]] std::int64_t output() const { return network_.hidden; }
+  [[nodiscard]] std::int64_t output() const { return output_width(network_); }
 
  private:
   using Models = std::vector<std::optional<std::uint64_t>>;  // by bucket; none: it has no batch
 
-  [[nodiscard]] std::uint64_t scenario_of(std::int64_t length) const;
-  void expect_trainable() const;
+  [[nodiscard]] std::uint64_t scenario_of(std::int64_t length, std::int64_t batch) const;
+  [[nodiscard]] std::uint64_t scenario_of(const Epoch& epoch, std::size_t bucket) const {
+    return scenario_of(epoch.boundaries[bucket], epoch.batch_rows[bucket]);
+  }
+  void expect_trainable(const std::string& device) const;
   [[nodiscard]] TrainedNetwork& network(std::uint64_t scenario);
   [[nodiscard]] Duration execute(std::uint64_t scenario);
   [[nodiscard]] Models made_models(const Epoch& epoch, const SequenceCorpus& corpus);
@@ -77,7 +83,6 @@ class ExecutedSteps {
 
   const BucketSpec& spec_;
   TrainingSetup setup_;
-  std::vector<std::int64_t> lengths_;  // rising
   Spec parsed_;
   Grid grid_;
   ScenarioSpace space_;
@@ -85,7 +90,8 @@ class ExecutedSteps {
   ScenarioRunner runner_;
   std::optional<ScenarioExecutor> executor_;
   Execution run_;
-  std::map<std::int64_t, PredictedStep> predicted_;
+  std::map<std::pair<std::int64_t, std::int64_t>, std::uint64_t> scenarios_;  // by length and batch
+  std::map<std::uint64_t, PredictedStep> predicted_;
   PaddedBatch padded_;
 };
 

@@ -79,6 +79,7 @@ void StepSimulation::read_facts() {
   if (const auto recurrent = components.recurrent_spec(0, Granularity::fine)) {
     network_.layers = recurrent->layers;
     network_.hidden = recurrent->hidden;
+    network_.projection = recurrent->projection;
     network_.input = recurrent->input > 0 ? recurrent->input : recurrent->hidden;
     network_.type = recurrent->type;
   }
@@ -102,12 +103,15 @@ void StepSimulation::read_facts() {
 std::string step_scenario(const BucketSpec& spec,
                           const TrainingSetup& setup,
                           const std::vector<std::int64_t>& lengths,
-                          const std::string& launch) {
+                          const std::string& launch,
+                          const std::vector<std::int64_t>& batches) {
   Json scenario = Json::parse(spec.scenario);
   Json& workload = scenario["workload"];
   workload["steps"] = lengths;
   if (lengths.size() == 1) workload["steps"] = lengths.front();
   workload["batch"] = std::max<std::int64_t>(setup.batch, 1);
+  if (batches.size() > 1) workload["batch"] = batches;
+  if (batches.size() == 1) workload["batch"] = batches.front();
   if (is_stack(workload)) {
     if (!workload.contains("pass")) workload["pass"] = "training";
     if (setup.recompute.kind != Recompute::keep_backward) {

@@ -15,11 +15,12 @@ namespace schedlab {
 
 /// The scenario of one training step of these lengths, as a spec of `simulate`; more than one
 /// length is an axis. `launch`: JSON text of a launch mode in the place of the scenario's; empty:
-/// that one.
+/// that one. `batches`: an axis, too; empty: the setup's.
 [[nodiscard]] std::string step_scenario(const BucketSpec& spec,
                                         const TrainingSetup& setup,
                                         const std::vector<std::int64_t>& lengths,
-                                        const std::string& launch = {});
+                                        const std::string& launch = {},
+                                        const std::vector<std::int64_t>& batches = {});
 
 /// Times of the training step of one setup, unrolled to any length, by simulating it once per
 /// length.

@@ -23,35 +23,80 @@ void shuffle(std::span<Item> items, Rng& rng) {
   }
 }
 
+/// The rows of a chunk's sequences, in the order in which they are cut into batches.
+SequenceRows rows_of(std::span<const std::uint32_t> order,
+                     const std::vector<std::int64_t>& lengths,
+                     const BucketBoundaries& boundaries,
+                     const EpochOptions& options) {
+  if (options.packed) return packed_rows(order, lengths, boundaries);
+  SequenceRows all{.rows = {}, .members = {order.begin(), order.end()}};
+  all.rows.reserve(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    all.rows.push_back({.length = lengths[order[i]], .first = i, .count = 1});
+  }
+  return all;
+}
+
+/// The next batch: as many rows as the first bucket takes that fits all of them.
+std::span<const SequenceRow> next_rows(std::span<const SequenceRow> left,
+                                       const Epoch& epoch,
+                                       SequenceBatch& batch) {
+  for (std::size_t bucket = bucket_of(epoch.boundaries, left.front().length);; ++bucket) {
+    SCHEDLAB_EXPECTS(bucket < epoch.boundaries.size(),
+                     fmt::format("a sequence of length {}", batch.longest));
+    const auto full = static_cast<std::size_t>(epoch.batch_rows[bucket]);
+    const auto rows = left.first(std::min(full, left.size()));
+    batch.longest = 0;
+    for (const SequenceRow& row : rows) batch.longest = std::max(batch.longest, row.length);
+    if (batch.longest > epoch.boundaries[bucket]) continue;
+    batch.bucket = static_cast<std::uint32_t>(bucket);
+    return rows;
+  }
+}
+
+void add_members(std::span<const SequenceRow> rows,
+                 const std::vector<std::uint32_t>& members,
+                 const std::vector<std::int64_t>& lengths,
+                 SequenceBatch& batch,
+                 Epoch& epoch) {
+  batch.first = epoch.members.size();
+  batch.rows = static_cast<std::uint32_t>(rows.size());
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    for (std::size_t i = rows[row].first; i < rows[row].first + rows[row].count; ++i) {
+      epoch.members.push_back(members[i]);
+      epoch.rows.push_back(static_cast<std::uint32_t>(row));
+      batch.real_steps += lengths[members[i]];
+      ++batch.sequences;
+    }
+  }
+}
+
 /// Adds the batches of one chunk to the pass; `order` are its sequences.
 void add_chunk(std::span<const std::uint32_t> order,
                const std::vector<std::int64_t>& lengths,
                const EpochOptions& options,
                Rng& rng,
                Epoch& epoch) {
-  const auto full = static_cast<std::size_t>(options.batch);
   const std::size_t first = epoch.batches.size();
   DataChunk chunk;
-  for (std::size_t at = 0; at < order.size(); at += full) {
-    const auto members = order.subspan(at, std::min(full, order.size() - at));
+  for (const std::uint32_t member : order) chunk.real_steps += lengths[member];
+  const SequenceRows all = rows_of(order, lengths, epoch.boundaries, options);
+  for (std::span<const SequenceRow> left{all.rows}; !left.empty();) {
     SequenceBatch batch;
-    batch.sequences = static_cast<std::uint32_t>(members.size());
-    for (const std::uint32_t member : members) {
-      batch.longest = std::max(batch.longest, lengths[member]);
-      batch.real_steps += lengths[member];
+    const auto rows = next_rows(left, epoch, batch);
+    left = left.subspan(rows.size());
+    const std::int64_t full = epoch.batch_rows[batch.bucket];
+    if (static_cast<std::int64_t>(rows.size()) < full && options.drop_incomplete) {
+      for (const SequenceRow& row : rows) {
+        epoch.left_out += static_cast<std::int64_t>(row.count);
+      }
+      continue;
     }
-    chunk.real_steps += batch.real_steps;
-    if (members.size() < full && options.drop_incomplete) {
-      epoch.left_out += static_cast<std::int64_t>(members.size());
-      break;
-    }
-    batch.bucket = static_cast<std::uint32_t>(bucket_of(epoch.boundaries, batch.longest));
-    batch.first = epoch.members.size();
-    epoch.members.insert(epoch.members.end(), members.begin(), members.end());
+    add_members(rows, all.members, lengths, batch, epoch);
     epoch.batches.push_back(batch);
-    epoch.sequences += static_cast<std::int64_t>(members.size());
+    epoch.sequences += batch.sequences;
     epoch.real_steps += batch.real_steps;
-    epoch.padded_steps += options.batch * epoch.boundaries[batch.bucket];
+    epoch.padded_steps += full * epoch.boundaries[batch.bucket];
   }
   shuffle(std::span{epoch.batches}.subspan(first), rng);
   chunk.batches = epoch.batches.size() - first;
@@ -119,18 +164,50 @@ Duration reading_time(const DataChunk& chunk, const ChunkReading& reading) {
 
 }  // namespace
 
-Epoch make_epoch(const std::vector<std::int64_t>& lengths,
-                 const BucketBoundaries& boundaries,
-                 const EpochOptions& options) {
-  SCHEDLAB_EXPECTS(options.batch >= 1 && options.chunk >= 0,
-                   fmt::format("batch {}, chunk {}", options.batch, options.chunk));
-  Epoch epoch;
-  epoch.batch = options.batch;
-  epoch.boundaries = boundaries;
+SequenceRows packed_rows(std::span<const std::uint32_t> members,
+                         const std::vector<std::int64_t>& lengths,
+                         const BucketBoundaries& boundaries) {
+  std::map<std::int64_t, std::vector<std::uint32_t>> left;  // by length, the first on top
+  for (auto member = members.rbegin(); member != members.rend(); ++member) {
+    left[lengths[*member]].push_back(*member);
+  }
+  SequenceRows all;
+  const auto take = [&](auto of_length) {
+    SequenceRow& row = all.rows.back();
+    row.length += of_length->first;
+    ++row.count;
+    all.members.push_back(of_length->second.back());
+    of_length->second.pop_back();
+    if (of_length->second.empty()) left.erase(of_length);
+  };
+  while (!left.empty()) {
+    all.rows.push_back({.length = 0, .first = all.members.size(), .count = 0});
+    const std::int64_t room = boundaries[bucket_of(boundaries, left.rbegin()->first)];
+    take(std::prev(left.end()));
+    while (true) {
+      const auto too_long = left.upper_bound(room - all.rows.back().length - 1);
+      if (too_long == left.begin()) break;
+      ++all.rows.back().length;  // the step between two sequences
+      take(std::prev(too_long));
+    }
+  }
+  std::stable_sort(all.rows.begin(),
+                   all.rows.end(),
+                   [](const SequenceRow& a, const SequenceRow& b) { return a.length < b.length; });
+  return all;
+}
+
+namespace {
+
+/// Calls visit(sequences) for each chunk, in the order of reading; `rng` shuffles it.
+template <class Visit>
+void for_each_chunk(const std::vector<std::int64_t>& lengths,
+                    const EpochOptions& options,
+                    Rng& rng,
+                    const Visit& visit) {
   const auto size = options.chunk == 0 ? lengths.size() : static_cast<std::size_t>(options.chunk);
   std::vector<std::size_t> starts;
   for (std::size_t at = 0; at < lengths.size(); at += size) starts.push_back(at);
-  Rng rng{options.seed};
   shuffle(std::span{starts}, rng);
   std::vector<std::uint32_t> chunk;
   for (const std::size_t start : starts) {
@@ -141,8 +218,44 @@ Epoch make_epoch(const std::vector<std::int64_t>& lengths,
         return lengths[a] < lengths[b];
       });
     }
-    add_chunk(chunk, lengths, options, rng, epoch);
+    visit(std::span<const std::uint32_t>{chunk});
   }
+}
+
+}  // namespace
+
+std::vector<std::int64_t> rows_per_bucket(const std::vector<std::int64_t>& lengths,
+                                          const BucketBoundaries& boundaries,
+                                          const EpochOptions& options) {
+  std::vector<std::int64_t> counts(boundaries.size(), 0);
+  Rng rng{options.seed};
+  for_each_chunk(lengths, options, rng, [&](std::span<const std::uint32_t> chunk) {
+    for (const SequenceRow& row : rows_of(chunk, lengths, boundaries, options).rows) {
+      ++counts[bucket_of(boundaries, row.length)];
+    }
+  });
+  return counts;
+}
+
+Epoch make_epoch(const std::vector<std::int64_t>& lengths,
+                 const BucketBoundaries& boundaries,
+                 const EpochOptions& options) {
+  SCHEDLAB_EXPECTS(options.batch >= 1 && options.chunk >= 0,
+                   fmt::format("batch {}, chunk {}", options.batch, options.chunk));
+  SCHEDLAB_EXPECTS(options.sorted || !options.packed, "packing of sequences that are not sorted");
+  Epoch epoch;
+  epoch.batch_rows = options.batch_rows;
+  if (epoch.batch_rows.empty()) epoch.batch_rows.assign(boundaries.size(), options.batch);
+  SCHEDLAB_EXPECTS(
+      epoch.batch_rows.size() == boundaries.size() &&
+          std::all_of(
+              epoch.batch_rows.begin(), epoch.batch_rows.end(), [](auto n) { return n > 0; }),
+      fmt::format("{} batches of {} buckets", epoch.batch_rows.size(), boundaries.size()));
+  epoch.boundaries = boundaries;
+  Rng rng{options.seed};
+  for_each_chunk(lengths, options, rng, [&](std::span<const std::uint32_t> chunk) {
+    add_chunk(chunk, lengths, options, rng, epoch);
+  });
   return epoch;
 }
 

@@ -16,8 +16,9 @@ namespace schedlab {
 /// Sequences that are trained together, padded to one bucket.
 struct SequenceBatch {
   std::uint32_t bucket = 0;
-  std::uint32_t sequences = 0;  ///< fewer than the batch size in the last batch of a chunk
-  std::int64_t longest = 0;     ///< of its sequences
+  std::uint32_t rows = 0;       ///< fewer than the batch size in the last batch of a chunk
+  std::uint32_t sequences = 0;  ///< as many as rows, or packed several into one
+  std::int64_t longest = 0;     ///< of its rows
   std::int64_t real_steps = 0;  ///< sum of their lengths
   std::size_t first = 0;        ///< of them in Epoch::members
 };
@@ -30,33 +31,62 @@ struct DataChunk {
 
 /// One pass over a data set in the order of training.
 struct Epoch {
-  std::int64_t batch = 0;  ///< sequences of a full batch; an incomplete one is computed like it
+  /// Rows of a full batch, by bucket; an incomplete one is computed like it.
+  std::vector<std::int64_t> batch_rows;
   BucketBoundaries boundaries;
   std::vector<SequenceBatch> batches;
   std::vector<std::uint32_t> members;  ///< numbers of the sequences that are trained
+  std::vector<std::uint32_t> rows;     ///< of each member its row in the batch, rising
   std::vector<DataChunk> chunks;       ///< in the order of reading
   std::int64_t sequences = 0;          ///< that are trained
   std::int64_t left_out = 0;           ///< in incomplete batches that were dropped
   std::int64_t real_steps = 0;         ///< of the sequences that are trained
-  std::int64_t padded_steps = 0;       ///< computed: batch times bucket length, over all batches
+  std::int64_t padded_steps = 0;       ///< computed: rows times bucket length, over all batches
   [[nodiscard]] double padding_share() const {
     return 1 - static_cast<double>(real_steps) / static_cast<double>(padded_steps);
   }
 };
 
 struct EpochOptions {
-  std::int64_t batch = 8;
-  std::int64_t chunk = 0;  ///< sequences of a chunk; 0: all
+  std::int64_t batch = 8;                  ///< rows
+  std::vector<std::int64_t> batch_rows{};  ///< by bucket, in place of `batch`; empty: all alike
+  std::int64_t chunk = 0;                  ///< sequences of a chunk; 0: all
   std::uint64_t seed = 1;
   bool drop_incomplete = false;  ///< leave out batches that a chunk does not fill
   bool sorted = true;            ///< else batches are cut from a chunk as it was read
+  bool packed = false;           ///< short sequences share a row, see packed_rows()
 };
 
+/// Sequences that follow each other in one row of a batch.
+struct SequenceRow {
+  std::int64_t length = 0;  ///< of all, with a step between each two
+  std::size_t first = 0;    ///< of SequenceRows::members
+  std::size_t count = 0;
+};
+struct SequenceRows {
+  std::vector<SequenceRow> rows;
+  std::vector<std::uint32_t> members;
+};
+
+/// Packs sequences into rows: the longest that is left opens a row of the length of its bucket, and
+/// the longest ones that still fit follow, each after one step in which the state becomes zero.
+/// Rows come by rising length. (Best fit decreasing: Johnson, MIT, 1973.)
+[[nodiscard]] SequenceRows packed_rows(std::span<const std::uint32_t> members,
+                                       const std::vector<std::int64_t>& lengths,
+                                       const BucketBoundaries& boundaries);
+
+/// Rows that one pass has in each bucket, each in the first that fits it.
+[[nodiscard]] std::vector<std::int64_t> rows_per_bucket(const std::vector<std::int64_t>& lengths,
+                                                        const BucketBoundaries& boundaries,
+                                                        const EpochOptions& options);
+
 /// Chunks of consecutive sequences are read in random order; the sequences of one are sorted by
-/// length (EpochOptions::sorted) and cut into batches, whose order is then random; a batch goes
-/// into the first bucket that is not shorter than its longest sequence. The same for equal seeds on
-/// every machine. ContractViolation for sizes below 1 and for a sequence longer than the last
-/// bucket. Source  system S2 (boundaries.hpp), its three steps of sequence bucketing.
+/// length (EpochOptions::sorted), perhaps packed into rows, and cut into batches, whose order is
+/// then random; a batch goes into the first bucket that is not shorter than the longest of the rows
+/// that its batch size takes. The same for equal seeds on every machine. ContractViolation for
+/// sizes below 1, for another number of batch_rows than buckets, for packing what is not sorted,
+/// and for a sequence longer than the last bucket. Source  system S2 (boundaries.hpp), its three
+/// steps of sequence bucketing.
 [[nodiscard]] Epoch make_epoch(const std::vector<std::int64_t>& lengths,
                                const BucketBoundaries& boundaries,
                                const EpochOptions& options);

@@ -58,9 +58,18 @@ Plan plan_for(const Scene& scene, const char* policy) {
 struct Case {
   RecurrentCell cell = RecurrentCell::lstm;
   Bidirectional both = Bidirectional::none;
+  std::int64_t projection = 0;
+
+  [[nodiscard]] RecurrentSpec network() const {
+    RecurrentSpec spec = test::odd_network(cell, both);
+    spec.projection = projection;
+    return spec;
+  }
 };
 const std::vector<Case> all_cells{{RecurrentCell::lstm, Bidirectional::none},
                                   {RecurrentCell::lstm, Bidirectional::all},
+                                  {RecurrentCell::lstm, Bidirectional::none, 7},
+                                  {RecurrentCell::lstm, Bidirectional::all, 8},
                                   {RecurrentCell::gru, Bidirectional::none},
                                   {RecurrentCell::gru, Bidirectional::first},
                                   {RecurrentCell::gru_reset_before, Bidirectional::none},
@@ -73,7 +82,7 @@ TEST_CASE("every cell, odd and even sizes: outputs, loss, gradients and updates 
   CudaExecutor executor;
   for (const Case& one : all_cells) {
     for (const std::int64_t hidden : {17, 20}) {
-      RecurrentSpec spec = test::odd_network(one.cell, one.both);
+      RecurrentSpec spec = one.network();
       spec.hidden = hidden;  // 20: four elements at a time
       spec.optimizer = hidden == 17 ? Optimizer::sgd : Optimizer::adam;
       CAPTURE(static_cast<int>(one.cell));
@@ -93,7 +102,7 @@ TEST_CASE("tf32 and bf16 are as exact as their factors") {
   CudaExecutor executor;
   for (const CudaPrecision precision : {CudaPrecision::tf32, CudaPrecision::bf16}) {
     for (const Case& one : all_cells) {
-      const RecurrentSpec spec = test::odd_network(one.cell, one.both);
+      const RecurrentSpec spec = one.network();
       CAPTURE(std::string{to_string(precision)});
       CAPTURE(static_cast<int>(one.cell));
       const Scene scene(recurrent(spec), Duration{1});
@@ -163,7 +172,7 @@ TEST_CASE("products over several steps, in slices and within few units are right
         }
       };
   for (const Case& one : all_cells) {
-    check_cuts(cublas, test::odd_network(one.cell, one.both), CudaPrecision::fp32);
+    check_cuts(cublas, one.network(), CudaPrecision::fp32);
   }
   RecurrentSpec spec = test::odd_network(RecurrentCell::lstm);
   check_cuts(cublas, spec, CudaPrecision::bf16);

@@ -69,6 +69,25 @@ TEST_CASE("every cell, odd and even sizes: outputs, loss, gradients and updates 
   }
 }
 
+TEST_CASE("an LSTM with projection is right, forward, backward and in training") {
+  if (opencl_missing()) return;
+  OpenClExecutor executor;
+  for (const Bidirectional both : {Bidirectional::none, Bidirectional::first}) {
+    for (const Granularity granularity : {Granularity::fine, Granularity::coarse}) {
+      for (const RecurrentPass pass :
+           {RecurrentPass::forward, RecurrentPass::backward, RecurrentPass::training}) {
+        RecurrentSpec spec = test::projected_network(both);
+        spec.granularity = granularity;
+        spec.pass = pass;
+        CAPTURE(static_cast<int>(both));
+        CAPTURE(static_cast<int>(granularity));
+        CAPTURE(static_cast<int>(pass));
+        run_and_check(executor, spec, "heft");
+      }
+    }
+  }
+}
+
 TEST_CASE("every granularity and accumulation, forward, backward and training") {
   if (opencl_missing()) return;
   OpenClExecutor executor;

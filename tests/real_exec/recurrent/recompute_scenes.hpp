@@ -37,6 +37,10 @@ inline std::vector<RecurrentSpec> all_networks(std::int64_t layers, std::int64_t
         spec.steps = steps;
         spec.granularity = granularity;
         spec.tensors = true;
+        if (cell != RecurrentCell::lstm) continue;
+        RecurrentSpec projected = spec;
+        projected.projection = 7;
+        networks.push_back(projected);
       }
     }
   }
@@ -57,12 +61,15 @@ inline bool refused(const RecurrentSpec& spec) {
 
 /// For messages of tests.
 inline std::string described(const RecurrentSpec& spec) {
-  return fmt::format("cell {}, bidirectional {}, granularity {}, accumulation {}, recompute {}",
-                     static_cast<int>(spec.cell),
-                     static_cast<int>(spec.bidirectional),
-                     static_cast<int>(spec.granularity),
-                     static_cast<int>(spec.accumulation),
-                     to_string(spec.recompute));
+  return fmt::format(
+      "cell {}, projection {}, bidirectional {}, granularity {}, accumulation {}, "
+      "recompute {}",
+      static_cast<int>(spec.cell),
+      spec.projection,
+      static_cast<int>(spec.bidirectional),
+      static_cast<int>(spec.granularity),
+      static_cast<int>(spec.accumulation),
+      to_string(spec.recompute));
 }
 
 /// Names of the results that are not equal bit for bit; without y, which is not kept.

@@ -55,7 +55,8 @@ RecurrentSpec long_network(std::int64_t batch) {
 
 }  // namespace
 
-TEST_CASE("recomputed GRUs and bidirectional layers give the same gradients, bit for bit") {
+TEST_CASE(
+    "recomputed GRUs, projections and bidirectional layers give the same gradients, bit for bit") {
   for (RecurrentSpec spec : test::all_networks(3, 7)) {
     spec.tensors = false;
     const RecurrentResults<float> expected = test::serial_results(spec, seed);
@@ -126,13 +127,16 @@ TEST_CASE("GRUs and bidirectional layers allocate what their simulation holds") 
   struct Case {
     RecurrentCell cell;
     Bidirectional both;
+    std::int64_t projection = 0;
   };
   for (const Case& one : {Case{RecurrentCell::gru, Bidirectional::none},
                           Case{RecurrentCell::gru, Bidirectional::all},
-                          Case{RecurrentCell::lstm, Bidirectional::first}}) {
+                          Case{RecurrentCell::lstm, Bidirectional::first},
+                          Case{RecurrentCell::lstm, Bidirectional::none, 16}}) {
     RecurrentSpec spec = long_network(16);
     spec.cell = one.cell;
     spec.bidirectional = one.both;
+    spec.projection = one.projection;
     const double kept = check_allocated_peak(test::recomputed(spec, Recompute::keep_backward));
     const double dropped = check_allocated_peak(test::recomputed(spec, Recompute::data_drop));
     CHECK(dropped < kept);

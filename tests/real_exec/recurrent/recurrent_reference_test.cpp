@@ -43,6 +43,7 @@ TEST_CASE("the reference's gradients are the slopes of its loss") {
       CAPTURE(static_cast<int>(both));
       RecurrentSpec spec = test::odd_network(cell, both);
       spec.hidden = 3;
+      if (cell == RecurrentCell::lstm && both == Bidirectional::first) spec.projection = 2;
       RecurrentInputs<double> inputs = inputs_of(spec);
       const RecurrentResults<double> results = recurrent_reference(spec, inputs);
       Rng rng{3};
@@ -62,6 +63,7 @@ TEST_CASE("the reference's gradients are the slopes of its loss") {
         check(in.bias, out.dbias);
         check(in.h0, out.dh0);
         if (cell == RecurrentCell::lstm) check(in.c0, out.dc0);
+        if (spec.projection > 0) check(in.wp, out.dwp);
       }
     }
   }

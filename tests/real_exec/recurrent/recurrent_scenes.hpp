@@ -26,6 +26,20 @@ inline RecurrentSpec odd_network(RecurrentCell cell, Bidirectional both = Bidire
   return spec;
 }
 
+/// LSTMs whose output is projected to 7 of 17 units.
+inline RecurrentSpec projected_network(Bidirectional both = Bidirectional::none) {
+  RecurrentSpec spec = odd_network(RecurrentCell::lstm, both);
+  spec.projection = 7;
+  return spec;
+}
+
+/// The network with data drop.
+inline RecurrentSpec recomputed_network(RecurrentSpec spec) {
+  spec.tensors = true;
+  spec.recompute = Recompute::data_drop;
+  return spec;
+}
+
 /// The network with products cut in other ways: over several steps, in slices, within few units,
 /// and all of it at once.
 inline std::vector<RecurrentSpec> cut_otherwise(const RecurrentSpec& whole) {

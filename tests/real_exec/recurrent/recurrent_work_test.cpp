@@ -105,6 +105,35 @@ TEST_CASE("forward and backward alone compute what the reference computes") {
   }
 }
 
+TEST_CASE("an LSTM with projection computes what the reference computes, whatever the cut") {
+  for (const Bidirectional both : directions) {
+    for (const Granularity granularity : granularities) {
+      for (const RecurrentPass pass :
+           {RecurrentPass::forward, RecurrentPass::backward, RecurrentPass::training}) {
+        RecurrentSpec spec = test::projected_network(both);
+        spec.granularity = granularity;
+        spec.pass = pass;
+        CAPTURE(static_cast<int>(both));
+        CAPTURE(static_cast<int>(granularity));
+        CAPTURE(static_cast<int>(pass));
+        check_against_reference(spec);
+        if (pass == RecurrentPass::forward) continue;
+        for (const RecurrentSpec& cut : test::cut_otherwise(spec)) check_against_reference(cut);
+        spec.accumulation = Accumulation::partial;
+        check_against_reference(spec);
+      }
+    }
+  }
+  for (const std::int64_t projection : {1, 16, 20, 33}) {  // panels of one, of two and a part
+    CAPTURE(projection);
+    RecurrentSpec spec = test::projected_network();
+    spec.hidden = 33;
+    spec.projection = projection;
+    spec.optimizer = Optimizer::adam;
+    check_against_reference(spec);
+  }
+}
+
 TEST_CASE("widths of a panel, one above, and of several panels are right") {
   for (const std::int64_t hidden : {1, 16, 33, 64}) {
     for (const std::int64_t batch : {1, 8, 9, 20}) {

@@ -126,6 +126,52 @@ TEST_CASE("a batch of different lengths has the summed gradients of its sequence
   CHECK(size > 1e-3);  // so that the line before says something
 }
 
+TEST_CASE("packed sequences have the gradients that they have in rows of their own") {
+  const std::vector<std::int64_t> lengths{3, 2, 4, 1};
+  for (RecurrentSpec spec : {network(8, 2),
+                             test::odd_network(RecurrentCell::gru),
+                             test::odd_network(RecurrentCell::gru_reset_before),
+                             test::projected_network(),
+                             test::recomputed_network(test::projected_network())}) {
+    CAPTURE(static_cast<int>(spec.cell));
+    CAPTURE(spec.projection);
+    CAPTURE(std::string{to_string(spec.recompute)});
+    spec.steps = 9;
+    spec.batch = 2;
+    const SequenceCorpus corpus{
+        lengths, spec.input, spec.projection > 0 ? spec.projection : spec.hidden, 7};
+    RecurrentSpec apart = spec;
+    apart.batch = 4;
+    const TaskGraph origin_graph = recurrent(spec);
+    const RecurrentWork origin{spec, origin_graph, weights_seed};
+    const auto trained = [&](const RecurrentSpec& of, const std::vector<std::uint32_t>& rows) {
+      const TaskGraph graph = recurrent(of);
+      RecurrentWork work{of, graph, weights_seed};
+      PaddedBatch batch;
+      corpus.fill(std::vector<std::uint32_t>{0, 1, 3, 2}, of.batch, of.steps, weight, batch, rows);
+      CHECK(batch.breaks.empty() == rows.empty());
+      work.train_on(batch);
+      work.continue_from(origin);
+      run_serially(work, graph);
+      return work.results();
+    };
+    // 3, 2 and 1 steps with one between each two fill 8 of the first row.
+    const RecurrentResults<float> packed = trained(spec, {0, 0, 0, 1});
+    const RecurrentResults<float> alone = trained(apart, {});
+    CHECK(packed.loss == Approx(alone.loss).epsilon(1e-6));
+    for (std::size_t i = 0; i < packed.chains.size(); ++i) {
+      CAPTURE(i);
+      CHECK(largest_difference(packed.chains[i].dwx, alone.chains[i].dwx) < 2e-6);
+      CHECK(largest_difference(packed.chains[i].dwh, alone.chains[i].dwh) < 2e-6);
+      CHECK(largest_difference(packed.chains[i].dbias, alone.chains[i].dbias) < 2e-6);
+      CHECK(largest_difference(packed.chains[i].dwp, alone.chains[i].dwp) < 2e-6);
+      // So that the lines before say something.
+      const std::vector<float> zero(alone.chains[i].dwh.size(), 0.0F);
+      CHECK(largest_difference(alone.chains[i].dwh, zero) > 1e-3);
+    }
+  }
+}
+
 TEST_CASE("weights go on from step to step and from bucket to bucket") {
   const SequenceCorpus corpus = corpus_of({3, 3, 6, 6});
   Trainer small{network(3, 2)};

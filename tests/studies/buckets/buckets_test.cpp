@@ -81,6 +81,45 @@ std::string problem(const json& study) {
   });
 }
 
+TEST_CASE("batches of equal memory and tokens stay within what the longest bucket needs") {
+  for (const char* batching : {"tokens", "memory"}) {
+    CAPTURE(batching);
+    const BucketSpec spec = parsed(small_study(fmt::format(
+        R"({{"training": [{{"batch": 4}}, {{"batch": 4, "batching": "{}"}}],
+             "rule": ["fixed_step", "increasing_step", "optimal"], "buckets": [1, 3]}})",
+        batching)));
+    const BucketStudy study = studied(spec);
+    REQUIRE(study.rows.size() == 12);
+    double least = 1e300;
+    for (const BucketRow& row : study.rows) {
+      CAPTURE(row.rule);
+      CAPTURE(row.buckets);
+      CHECK(row.sequences == 40);
+      if (row.setup == row.setup.plain()) continue;
+      // One bucket is the same; more hold more rows in no more memory, and take less time.
+      const BucketRow* const plain = plain_row(study, row);
+      REQUIRE(plain != nullptr);
+      CHECK(row.memory <= plain->memory);
+      CHECK((row.buckets == 1 || row.batch_rows.front() > 4));
+      CHECK(row.batching_gain.value() >= 1);
+      least = std::min(least, to_seconds(row.time.total));
+      if (row.rule == "optimal" && row.buckets == 3) CHECK(to_seconds(row.time.total) == least);
+    }
+  }
+}
+
+TEST_CASE("batching and packing are refused where they cannot be") {
+  CHECK(problem(small_study(
+            R"({"training": {"batch": 4, "batching": "memory", "sorting": "none"}})")) ==
+        "study.json: /training: found batching or packing of unsorted sequences, expected "
+        "\"sorting\": \"by_length\"");
+  CHECK(
+      problem(
+          small_study(
+              R"({"training": [{"batch": 4, "packing": "packed"}], "models": {"per_batch": "serial"}})"))
+          .starts_with("study.json: /training/0: found batching or packing beside steps"));
+}
+
 TEST_CASE("a pass takes exactly what simulating every batch by itself takes") {
   const BucketSpec spec = parsed(small_study());
   const BucketStudy study = studied(spec);

@@ -4,6 +4,7 @@
 #include "sim/base/file.hpp"
 #include "studies/base/schema_check.hpp"
 #include "studies/buckets/bucket_study.hpp"
+#include "studies/buckets/bucket_tables.hpp"
 #include "studies/buckets/buckets_verb.hpp"
 #include "studies/buckets/executed_epochs.hpp"
 #include "studies/buckets/executed_files.hpp"
@@ -96,6 +97,46 @@ TEST_CASE("every pass of a study trains a network, in the memory that was predic
         doctest::Approx(executed.epochs[0].runs[0].last_error).epsilon(1e-4));
   // Of what is predicted: one bucket has 12 batches of 16 steps, more buckets shorter ones.
   CHECK(executed.epochs[0].predicted > executed.epochs[1].predicted);
+}
+
+TEST_CASE("batches by bucket and packed rows train for real, as was predicted of their memory") {
+  const BucketSpec spec = parsed(small_study(R"({
+    "training": [{"batch": 8}, {"batch": 8, "packing": "packed"},
+                 {"batch": 8, "batching": "tokens"},
+                 {"batch": 8, "batching": "memory", "packing": "packed"}],
+    "scenario": {"workload": {"projection": 16}}})"));
+  const BucketStudy study = run_bucket_study(spec, nullptr, nothing);
+  StudyProgress kept;
+  const ExecutedStudy executed = execute_epochs(study, one_worker, kept, nullptr, nothing);
+  REQUIRE(executed.epochs.size() == 16);
+  for (const ExecutedEpoch& pass : executed.epochs) {
+    const BucketRow& row = study.rows[pass.row];
+    CAPTURE(row.rule);
+    CAPTURE(row.buckets);
+    CAPTURE(setup_label(study, row));
+    const bool plain = row.setup == row.setup.plain();
+    CHECK(row.sequences == 96);
+    CHECK(row.batching_gain.has_value() == !plain);
+    CHECK(pass.predicted_batching_gain.has_value() == !plain);
+    CHECK(pass.measured_batching_gain.has_value() == !plain);
+    const EpochRun& run = pass.runs.front();
+    CHECK(run.finite);
+    CHECK(run.last_error < run.first_error);
+    CHECK(std::abs(*pass.memory_error()) < 0.05);
+    // Rows of 4 times as many steps at most, for which fewer are needed.
+    for (std::size_t i = 0; i < row.boundaries.size(); ++i) {
+      if (row.setup.batching == Batching::sequences) CHECK(row.batch_rows[i] == 8);
+      if (row.setup.batching != Batching::tokens) continue;
+      CHECK(row.batch_rows[i] * row.boundaries[i] <= 8 * 16);
+    }
+    if (row.setup.packed) CHECK(row.padding_share < 0.45);
+  }
+  // One bucket: a row a sequence wastes most, which packing saves.
+  CHECK(*executed.epochs[4].predicted_batching_gain > 1.5);
+  CHECK(executed.epochs[4].runs[0].first_error > 0);
+  const json rows = json::parse(rows_json(executed_table(study, executed)));
+  CHECK(rows[4]["packing"] == "packed");
+  CHECK(rows[4]["predicted_batching_gain"].get<double>() > 1.5);
 }
 
 TEST_CASE("passes that are kept are not run again, and a stop keeps those that are done") {

@@ -3,6 +3,7 @@
 #include "sim/base/rng.hpp"
 #include "tests/support/refusal.hpp"
 #include "workloads/buckets/boundaries.hpp"
+#include "workloads/buckets/bucket_batches.hpp"
 #include "workloads/buckets/epoch.hpp"
 #include "workloads/buckets/lengths.hpp"
 
@@ -251,6 +252,142 @@ TEST_CASE("incomplete batches are computed like full ones, or left out") {
   CHECK(dropped.padding_share() == 0);
 }
 
+TEST_CASE("a batch takes the rows of the first bucket that fits all of them") {
+  // By length 1 1 2 2 2 | 3 4 4. Four rows up to 2, two up to 4: {1, 1, 2, 2}; the next four of the
+  // first bucket would be {2, 3, 4, 4}, so {2, 3} go into the second, then {4, 4}.
+  const std::vector<std::int64_t> lengths{4, 1, 2, 3, 2, 1, 4, 2};
+  const auto epoch = make_epoch(lengths, {2, 4}, {.batch_rows = {4, 2}});
+  CHECK(batches_per_bucket(epoch) == std::vector<std::int64_t>{1, 2});
+  CHECK(epoch.padded_steps == 4 * 2 + 2 * (2 * 4));
+  CHECK(epoch.sequences == 8);
+  CHECK(rows_per_bucket(lengths, {2, 4}, {}) == std::vector<std::int64_t>{5, 3});
+  CHECK_THROWS_AS((void)make_epoch(lengths, {2, 4}, {.batch_rows = {4}}), ContractViolation);
+  CHECK_THROWS_AS((void)make_epoch(lengths, {2, 4}, {.sorted = false, .packed = true}),
+                  ContractViolation);
+}
+
+TEST_CASE("packing fills a row with the longest sequences that still fit") {
+  // Rows of 10 for 6 to 10, of 5 for the rest. 9 leaves room for nothing (a step between, 0 left),
+  // 7 for a 2 (7 + 1 + 2), 6 for a 3; then 4 alone (a break and a 1 would take 6 of 5), and the two
+  // 1s with 2 between: 1 + 1 + 1.
+  const std::vector<std::int64_t> lengths{1, 9, 4, 2, 7, 1, 6, 3};
+  const auto order = [&] {
+    std::vector<std::uint32_t> all(lengths.size());
+    std::iota(all.begin(), all.end(), 0U);
+    return all;
+  }();
+  const SequenceRows packed = packed_rows(order, lengths, {5, 10});
+  std::vector<std::vector<std::int64_t>> rows;
+  for (const SequenceRow& row : packed.rows) {
+    rows.emplace_back().push_back(row.length);
+    for (std::size_t i = 0; i < row.count; ++i) {
+      rows.back().push_back(lengths[packed.members[row.first + i]]);
+    }
+  }
+  CHECK(rows ==
+        std::vector<std::vector<std::int64_t>>{{3, 1, 1}, {4, 4}, {9, 9}, {10, 7, 2}, {10, 6, 3}});
+  const auto epoch = make_epoch(lengths, {5, 10}, {.batch = 2, .packed = true});
+  CHECK(epoch.sequences == 8);
+  CHECK(epoch.real_steps == 33);
+  CHECK(epoch.padded_steps == 2 * 5 + 2 * (2 * 10));  // 80 without packing: 4 batches of two
+  CHECK(std::is_sorted(epoch.rows.begin(), epoch.rows.begin() + 2));
+}
+
+TEST_CASE("packed rows hold every sequence once, in rows that fit their bucket") {
+  const auto lengths = LengthDistribution::power_law(60, 0.5).draw(700, 3);
+  const BucketBoundaries boundaries{15, 30, 60};
+  const EpochOptions options{.batch = 8, .chunk = 300, .packed = true};
+  const auto epoch = make_epoch(lengths, boundaries, options);
+  std::vector<std::uint32_t> seen = epoch.members;
+  std::sort(seen.begin(), seen.end());
+  for (std::uint32_t i = 0; i < 700; ++i) REQUIRE(seen[i] == i);
+  for (const SequenceBatch& batch : epoch.batches) {
+    std::vector<std::int64_t> used(8, -1);
+    for (std::size_t i = batch.first; i < batch.first + batch.sequences; ++i) {
+      used.at(epoch.rows[i]) += 1 + lengths[epoch.members[i]];
+    }
+    CHECK(*std::max_element(used.begin(), used.end()) == batch.longest);
+    CHECK(batch.longest <= boundaries[batch.bucket]);
+  }
+  const auto plain = make_epoch(lengths, boundaries, {.batch = 8, .chunk = 300});
+  CHECK(epoch.padded_steps < plain.padded_steps);
+  CHECK(epoch.real_steps == plain.real_steps);
+}
+
+namespace {
+
+/// Least cost over all boundaries that occur and all batches, by trying them.
+double least_by_trying_all(const std::vector<std::int64_t>& sorted,
+                           std::int64_t chunks,
+                           std::int64_t count,
+                           const BatchChoices& choices,
+                           const BatchCost& cost,
+                           std::size_t from = 0) {
+  if (from == sorted.size()) return 0;
+  double least = 1e300;
+  if (count == 0) return least;
+  for (std::size_t end = from + 1; end <= sorted.size(); ++end) {
+    if (end < sorted.size() && sorted[end] == sorted[end - 1]) continue;
+    const auto sequences = static_cast<std::int64_t>(end - from);
+    const std::int64_t of_chunk = (sequences + chunks - 1) / chunks;
+    const double rest = least_by_trying_all(sorted, chunks, count - 1, choices, cost, end);
+    for (const std::int64_t batch : choices(sorted[end - 1])) {
+      const std::int64_t steps = chunks * ((of_chunk + batch - 1) / batch);
+      least = std::min(least, rest + static_cast<double>(steps) * cost(sorted[end - 1], batch));
+    }
+  }
+  return least;
+}
+
+}  // namespace
+
+TEST_CASE("optimal boundaries and batches together cost what trying all of them finds") {
+  Rng rng{5};
+  for (int round = 0; round < 30; ++round) {
+    std::vector<std::int64_t> lengths(4 + rng.below(20));
+    for (std::int64_t& length : lengths) length = 1 + static_cast<std::int64_t>(rng.below(9));
+    std::vector<std::int64_t> sorted = lengths;
+    std::sort(sorted.begin(), sorted.end());
+    // A limit on rows times steps, and any costs: they need not rise.
+    const auto limit = static_cast<std::int64_t>(9 + rng.below(40));
+    const BatchChoices choices = [&](std::int64_t length) {
+      std::vector<std::int64_t> fitting{1};
+      for (const std::int64_t batch : {2, 3, 4, 6, 8}) {
+        if (batch * length <= limit) fitting.push_back(batch);
+      }
+      return fitting;
+    };
+    std::vector<double> costs(100);
+    for (double& one : costs) one = 1 + static_cast<double>(rng.below(50));
+    const BatchCost cost = [&](std::int64_t length, std::int64_t batch) {
+      return costs[static_cast<std::size_t>(length * 10 + batch)];
+    };
+    const auto chunks = static_cast<std::int64_t>(1 + rng.below(3));
+    for (std::int64_t count = 1; count <= 4; ++count) {
+      CAPTURE(round);
+      CAPTURE(count);
+      const auto found = optimal_batched_buckets(lengths, chunks, count, choices, cost);
+      CHECK(found.cost == Approx(least_by_trying_all(sorted, chunks, count, choices, cost)));
+      CHECK(static_cast<std::int64_t>(found.boundaries.size()) <= count);
+      REQUIRE(found.batches.size() == found.boundaries.size());
+      CHECK(found.boundaries.back() == sorted.back());
+      CHECK(std::is_sorted(found.boundaries.begin(), found.boundaries.end()));
+      for (std::size_t i = 0; i < found.batches.size(); ++i) {
+        CHECK((found.batches[i] == 1 || found.batches[i] * found.boundaries[i] <= limit));
+      }
+    }
+  }
+  CHECK_THROWS_AS((void)optimal_batched_buckets({}, 1, 1, {}, {}), ContractViolation);
+}
+
+TEST_CASE("a batch is no larger than its rows fill in as many steps") {
+  CHECK(evened_batch(10, 8, 1) == 5);  // two steps of 5, not of 8 and 2
+  CHECK(evened_batch(10, 8, 4) == 8);
+  CHECK(evened_batch(3, 8, 1) == 3);
+  CHECK(evened_batch(16, 8, 4) == 8);
+  CHECK(evened_batch(0, 8, 4) == 8);
+}
+
 TEST_CASE("both shuffles keep every sequence, and depend on the seed alone") {
   const auto lengths = LengthDistribution::uniform(1, 50).draw(1000, 1);
   const EpochOptions options{.batch = 4, .chunk = 100, .seed = 1};
@@ -310,10 +447,10 @@ TEST_CASE("models are built once per bucket, or for every batch beside the last 
 
 TEST_CASE("a cache of models builds again what it dropped, the one used longest ago") {
   Epoch epoch;
-  epoch.batch = 1;
+  epoch.batch_rows = {1, 1, 1};
   epoch.boundaries = {1, 2, 3};
   for (const std::uint32_t bucket : {0U, 1U, 0U, 2U, 1U, 0U}) {
-    epoch.batches.push_back({.bucket = bucket, .sequences = 1, .longest = bucket + 1});
+    epoch.batches.push_back({.bucket = bucket, .rows = 1, .sequences = 1, .longest = bucket + 1});
   }
   epoch.chunks = {{.batches = 6, .real_steps = 10}};
   const StepTime step = [](std::int64_t length) { return 1us * length; };

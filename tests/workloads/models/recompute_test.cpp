@@ -213,6 +213,27 @@ TEST_CASE("data drop computes the values of one cell at a time") {
   CHECK(counts.at("recompute_cell_forward") == 60);
 }
 
+TEST_CASE("data drop of a projected LSTM keeps what it projects, and h and c, of one cell") {
+  RecurrentSpec spec = training(Recompute::data_drop);
+  spec.projection = 2;  // of 8
+  const TaskGraph graph = recurrent(spec);
+  const SerialMemory memory{graph};
+  for (const TaskId task : graph.tasks()) {
+    CAPTURE(graph.name(task));
+    // After the loss; before it a step's values live until it has ended.
+    CHECK(memory.of(task, "gates") <= 4 * 128);
+    CHECK(memory.of(task, "m") <= 128);
+  }
+  const TaskId loss = first_of(graph, "loss");
+  CHECK(memory.of(loss, "h") == 3 * (20 + 1) * 4 * 2 * 4);
+  CHECK(memory.of(loss, "c") == 3 * (20 + 1) * 128);
+  const auto counts = tasks_by_operation(graph);
+  CHECK(counts.at("recompute_cell_forward") == 60);
+  CHECK_FALSE(counts.contains("recompute_projection_gemm"));
+  spec.recompute = Recompute::sqrt;
+  CHECK(tasks_by_operation(recurrent(spec)).contains("recompute_projection_gemm"));
+}
+
 TEST_CASE("a recomputed step waits for the gradient node before it, in every cut") {
   for (const Recompute recompute : {Recompute::data_drop, Recompute::sqrt, Recompute::optimal}) {
     for (const Granularity granularity : {Granularity::fine,

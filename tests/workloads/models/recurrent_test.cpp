@@ -4,6 +4,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/graph/levels.hpp"
+#include "workloads/buckets/recurrent_memory.hpp"
 
 #include <doctest/doctest.h>
 
@@ -333,6 +334,63 @@ TEST_CASE("a reset gate before the product splits it: the candidate follows the 
   CHECK(predecessors(forward, "candidate_gemm(1,1)") == Names{"gates_forward(1,1)"});
   CHECK(predecessors(forward, "cell_forward(1,1)") ==
         Names{"candidate_gemm(1,1)", "cell_forward(1,0)", "gates_forward(1,1)", "input_gemm(1,1)"});
+}
+
+TEST_CASE("a projection narrows what the next step and the next layer read") {
+  RecurrentSpec spec = small(RecurrentCell::lstm, Bidirectional::none);
+  spec.layers = 2;
+  spec.hidden = 6;
+  spec.projection = 2;
+  const TaskGraph graph = recurrent(spec);
+  CHECK(graph.task_count() == 8 * 4 * 2);
+  CHECK(predecessors(graph, "projection_sum(0,1)") ==
+        Names{"cell(0,2)", "hidden_1(0,2)", "hidden_2(1,1)"});
+  CHECK(predecessors(graph, "projection_hidden(0,1)") == Names{"projection_sum(0,1)"});
+  CHECK(predecessors(graph, "cell(0,1)") == Names{"projection_hidden(0,1)"});
+  CHECK(predecessors(graph, "weight_3(0,1)") == Names{"projection_sum(0,1)", "weight_3(0,2)"});
+  CHECK(graph.operation(graph.find("hidden_1(0,1)")).kernels[0].n == 2);
+  CHECK(graph.operation(graph.find("hidden_2(1,1)")).kernels[0].n == 2);
+  CHECK(graph.operation(graph.find("weight_3(0,1)")).kernels[0].m == 6);
+  spec.pass = RecurrentPass::forward;
+  const TaskGraph forward = recurrent(spec);
+  CHECK(predecessors(forward, "projection_gemm(1,1)") == Names{"cell_forward(1,1)"});
+  CHECK(predecessors(forward, "recurrent_gemm(1,1)") == Names{"projection_gemm(1,0)"});
+  CHECK(predecessors(forward, "input_gemm(1,1)") == Names{"projection_gemm(0,1)"});
+}
+
+TEST_CASE("work and parameters of system S2's network are those of its published sizes") {
+  // 3 layers of 2048 units, projected to 512, input 40. A layer has 4 * 2048 (in + 512 + 1) + 2048
+  // * 512 parameters.
+  RecurrentSpec spec;
+  spec.layers = 3;
+  spec.steps = 2;
+  spec.batch = 8;
+  spec.hidden = 2048;
+  spec.projection = 512;
+  spec.input = 40;
+  const std::int64_t gates = 4 * 2048;
+  const std::int64_t expected =
+      gates * (40 + 512 + 1) + 2 * gates * (512 + 512 + 1) + 3 * 2048 * 512;
+  CHECK(parameter_count(spec) == expected);
+  CHECK(parameter_count(RecurrentNetwork{
+            .layers = 3, .hidden = 2048, .projection = 512, .input = 40}) == expected);
+  // Each weight that is no bias is a product and a sum for each row and step.
+  const std::int64_t weights = expected - 3 * gates;
+  spec.pass = RecurrentPass::forward;
+  CHECK(total_flops(recurrent(spec), true) == 2.0 * 8 * 2 * static_cast<double>(weights));
+  spec.pass = RecurrentPass::backward;
+  CHECK(total_flops(recurrent(spec), true) == 4.0 * 8 * 2 * static_cast<double>(weights));
+}
+
+TEST_CASE("projections that cannot be are refused with what to do") {
+  RecurrentSpec spec = small(RecurrentCell::gru, Bidirectional::none);
+  spec.projection = 2;
+  CHECK_THROWS_WITH_AS(
+      (void)recurrent(spec), doctest::Contains("set \"projection\": 0"), InfeasibleError);
+  spec.cell = RecurrentCell::lstm;
+  spec.projection = spec.hidden + 1;
+  CHECK_THROWS_WITH_AS(
+      (void)recurrent(spec), doctest::Contains("at most as wide"), InfeasibleError);
 }
 
 TEST_CASE("parameters are those of the weight tensors and of published models") {

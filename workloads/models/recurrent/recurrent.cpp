@@ -81,6 +81,22 @@ void check_slices(const RecurrentSpec& spec) {
   }
 }
 
+void check_projection(const RecurrentSpec& spec) {
+  if (spec.projection == 0) return;
+  const auto refuse = [&](const char* what, const char* limit) {
+    throw InfeasibleError(what, "projection", fmt::format("{}", spec.projection), limit);
+  };
+  if (spec.cell != RecurrentCell::lstm) {
+    refuse("a projection is of an LSTM's output; set \"projection\": 0", "0");
+  }
+  if (spec.projection > spec.hidden) {
+    refuse("a projection is at most as wide as the hidden state", "hidden");
+  }
+  if (spec.separate_gates) {
+    refuse("separate_gates cuts LSTMs without projection; set \"projection\": 0", "0");
+  }
+}
+
 void check(const RecurrentSpec& spec) {
   const auto at_least_one = [](std::int64_t value, const char* name) {
     SCHEDLAB_EXPECTS(value >= 1, fmt::format("recurrent: {} is {}", name, value));
@@ -111,6 +127,9 @@ void check(const RecurrentSpec& spec) {
                                    .buffers = spec.partial_buffers});
   SCHEDLAB_EXPECTS(spec.checkpoints >= 0,
                    fmt::format("recurrent: checkpoints is {}", spec.checkpoints));
+  SCHEDLAB_EXPECTS(spec.projection >= 0,
+                   fmt::format("recurrent: projection is {}", spec.projection));
+  check_projection(spec);
   check_recomputation(spec);
   check_slices(spec);
 }
@@ -131,7 +150,8 @@ class Generator {
   [[nodiscard]] bool training() const { return spec_.pass == RecurrentPass::training; }
   [[nodiscard]] std::size_t estimated_tasks() const;
   [[nodiscard]] std::int64_t output_elements(RecurrentStack& stack) const {
-    return spec_.steps * spec_.batch * spec_.hidden * static_cast<std::int64_t>(stack.top().size());
+    const std::int64_t width = stack.top().front()->shape().output();
+    return spec_.steps * spec_.batch * width * static_cast<std::int64_t>(stack.top().size());
   }
   void fill(Steps& steps, TaskId task, TensorId tensor) {
     std::fill(steps.begin(), steps.end(), detail::Value{task, tensor, true});
@@ -160,7 +180,8 @@ TaskGraph Generator::build() && {
                  .hidden = spec_.hidden,
                  .width = spec_.input,
                  .type = spec_.type,
-                 .cell = spec_.cell};
+                 .cell = spec_.cell,
+                 .projection = spec_.projection};
   chain.steps = spec_.steps;
   chain.cut = {.granularity = spec_.granularity,
                .accumulation = spec_.accumulation,
@@ -210,7 +231,8 @@ std::size_t Generator::estimated_tasks() const {
   const bool whole = spec_.granularity == Granularity::coarse;
   const bool apart = spec_.granularity == Granularity::matmul;
   const bool forward_whole = whole || spec_.granularity == Granularity::data_and_weight;
-  const std::size_t more = spec_.cell == RecurrentCell::gru_reset_before ? 3 : 0;
+  const bool three = spec_.cell == RecurrentCell::gru_reset_before || spec_.projection > 0;
+  const std::size_t more = three ? 3 : 0;
   const std::size_t backward = whole ? 1 : (apart ? 6 : 5) + more;
   const std::size_t forward = forward_whole ? 1 : 3 + more;
   return nodes * ((spec_.pass == RecurrentPass::forward ? 0 : backward) +
@@ -287,9 +309,10 @@ std::int64_t parameter_count(const RecurrentSpec& spec) {
                                .hidden = spec.hidden,
                                .width = width,
                                .type = spec.type,
-                               .cell = spec.cell};
+                               .cell = spec.cell,
+                               .projection = spec.projection};
     sum += directions * shape.parameters();
-    width = directions * spec.hidden;
+    width = directions * shape.output();
   }
   return sum;
 }

@@ -49,11 +49,11 @@ std::vector<Kernel> RecurrentChain::node_kernels(std::int64_t step) const {
   const RecurrentShape& s = spec_.shape;
   const std::int64_t upstream = upstream_count(step);
   std::vector<Kernel> kernels;
-  if (has_candidate()) {
-    kernels.push_back(candidate_cell_kernel(s, upstream, slices_read(step)));
-    kernels.push_back(candidate_gradient_kernel(s));
+  if (two_parts()) {
+    kernels.push_back(first_kernel(upstream, slices_read(step)));
+    kernels.push_back(inner_gradient_kernel());
   }
-  kernels.push_back(cell_kernel(s, upstream, slices_read(step)));
+  kernels.push_back(node_cell_kernel(upstream, slices_read(step)));
   kernels.push_back(hidden_1_kernel(s, slices_written(step)));
   kernels.push_back(hidden_2_kernel(s));
   if (residual_ != nullptr) kernels.push_back(skip_kernel(upstream));
@@ -61,6 +61,21 @@ std::vector<Kernel> RecurrentChain::node_kernels(std::int64_t step) const {
     for (const GradientIndex index : gradient_indices_) kernels.push_back(weight_kernel(index, 1));
   }
   return kernels;
+}
+
+Kernel RecurrentChain::first_kernel(std::int64_t upstream, std::int64_t slices) const {
+  return projected() ? projection_sum_kernel(spec_.shape, upstream, slices)
+                     : candidate_cell_kernel(spec_.shape, upstream, slices);
+}
+
+Kernel RecurrentChain::inner_gradient_kernel() const {
+  return projected() ? projection_gradient_kernel(spec_.shape)
+                     : candidate_gradient_kernel(spec_.shape);
+}
+
+/// A projected cell is given one gradient, the product of the sum.
+Kernel RecurrentChain::node_cell_kernel(std::int64_t upstream, std::int64_t slices) const {
+  return projected() ? cell_kernel(spec_.shape, 0) : cell_kernel(spec_.shape, upstream, slices);
 }
 
 void RecurrentChain::gather_output(std::int64_t step, const Node& node) {
@@ -130,7 +145,7 @@ RecurrentChain::Node RecurrentChain::add_data_tasks(std::int64_t step) {
                             step,
                             [&] { return node_kernels(step); });
     return {.first = all,
-            .candidate = has_candidate() ? all : TaskId::none(),
+            .candidate = two_parts() ? all : TaskId::none(),
             .cell = all,
             .hidden_1 = all,
             .hidden_2 = all,
@@ -145,17 +160,20 @@ RecurrentChain::Node RecurrentChain::add_data_tasks(std::int64_t step) {
   const std::int64_t read = slices_read(step);
   const std::int64_t sliced = read > 1 ? 1 : 0;
   Node node;
-  if (has_candidate()) {
-    node.first = single(op_first, 2 * upstream + sliced, "candidate_cell", pointwise, [&] {
-      return candidate_cell_kernel(s, upstream, read);
-    });
-    node.candidate = single(
-        op_candidate, 0, "candidate_hidden", matmul, [&] { return candidate_gradient_kernel(s); });
+  if (two_parts()) {
+    const std::int64_t key = 2 * upstream + sliced;
+    node.first =
+        single(op_first, key, projected() ? "projection_sum" : "candidate_cell", pointwise, [&] {
+          return first_kernel(upstream, read);
+        });
+    const char* const product = projected() ? "projection_hidden" : "candidate_hidden";
+    node.candidate =
+        single(op_candidate, 0, product, matmul, [&] { return inner_gradient_kernel(); });
   }
-  node.cell = single(op_cell, 2 * upstream + sliced, "cell", pointwise, [&] {
-    return cell_kernel(s, upstream, read);
-  });
-  if (!has_candidate()) node.first = node.cell;
+  const std::int64_t cell_key = projected() ? 0 : 2 * upstream + sliced;
+  node.cell = single(
+      op_cell, cell_key, "cell", pointwise, [&] { return node_cell_kernel(upstream, read); });
+  if (!two_parts()) node.first = node.cell;
   const std::int64_t written = slices_written(step);
   node.hidden_1 =
       single(op_hidden_1, written, "hidden_1", matmul, [&] { return hidden_1_kernel(s, written); });
@@ -172,9 +190,11 @@ void RecurrentChain::add_data_edges(std::int64_t step, const Node& node) {
   const auto at = static_cast<std::size_t>(step);
   out_.edge(node.cell, node.hidden_1);
   if (node.hidden_2.valid()) out_.edge(node.cell, node.hidden_2);
-  if (has_candidate()) {
+  if (two_parts()) {
     out_.edge(node.first, node.candidate);
     out_.edge(node.candidate, node.cell);
+  }
+  if (has_candidate()) {
     out_.edge(node.first, node.cell);
     out_.edge(node.first, node.hidden_1);
     if (node.hidden_2.valid()) out_.edge(node.first, node.hidden_2);
@@ -193,52 +213,70 @@ void RecurrentChain::add_data_edges(std::int64_t step, const Node& node) {
   }
 }
 
-/// What the first task of a gradient node reads: activations, and every gradient that arrives.
-void RecurrentChain::read_incoming(std::int64_t step, TaskId first) {
+/// What a gradient node reads: every gradient that arrives by its first task, the activations by
+/// the task that is given all of them.
+void RecurrentChain::read_incoming(std::int64_t step, const Node& node) {
   const auto at = static_cast<std::size_t>(step);
-  out_.reads(first, gates_[at]);
-  if (has_candidate()) out_.reads(first, candidate_[at]);
+  for (const Steps* values : upstream_) out_.reads(node.first, (*values)[at].tensor);
+  out_.reads(node.first, dh_);
+  const TaskId reader = projected() ? node.cell : node.first;
+  out_.reads(reader, gates_[at]);
+  if (has_candidate()) out_.reads(reader, candidate_[at]);
   if (cells_.cell_state) {
-    out_.reads(first, c_[at]);
-    out_.reads(first, c_before(step));
+    out_.reads(reader, c_[at]);
+    out_.reads(reader, c_before(step));
   } else {
-    out_.reads(first, h_before(step));
+    out_.reads(reader, h_before(step));
   }
-  for (const Steps* values : upstream_) out_.reads(first, (*values)[at].tensor);
-  out_.reads(first, dh_);
-  out_.reads(first, carry_);
-  if (!unfused_.empty()) read_unfused(step, first);
+  out_.reads(reader, carry_);
+  if (!unfused_.empty()) read_unfused(step, reader);
+}
+
+void RecurrentChain::add_candidate_tensors(std::int64_t step, const Node& node) {
+  const auto at = static_cast<std::size_t>(step);
+  const std::int64_t cells = spec_.shape.batch * spec_.shape.hidden;
+  candidate_gradient_ = tensor("dGn", step, 2 * cells, false);  // dn, dz
+  out_.writes(node.first, candidate_gradient_);
+  if (node.first == node.cell) return;
+  const TensorId partial = tensor("dcarry", step, cells, false);
+  const TensorId reset = tensor("drh", step, cells, false);
+  out_.writes(node.first, partial);
+  out_.reads(node.candidate, candidate_gradient_);
+  out_.reads(node.candidate, recurrent_weights_);
+  out_.writes(node.candidate, reset);
+  out_.reads(node.cell, reset);
+  out_.reads(node.cell, partial);
+  out_.reads(node.cell, gates_[at]);
+  out_.reads(node.cell, h_before(step));
+  out_.reads(node.hidden_1, candidate_gradient_);
+  if (node.hidden_2.valid()) out_.reads(node.hidden_2, candidate_gradient_);
+}
+
+void RecurrentChain::add_projection_tensors(std::int64_t step, const Node& node) {
+  const RecurrentShape& s = spec_.shape;
+  candidate_gradient_ = tensor("dp", step, s.batch * s.projection, false);
+  out_.writes(node.first, candidate_gradient_);
+  out_.reads(node.candidate, projection_weights_);
+  if (node.first == node.cell) return;
+  const TensorId state = tensor("dm", step, s.batch * s.hidden, false);
+  out_.reads(node.candidate, candidate_gradient_);
+  out_.writes(node.candidate, state);
+  out_.reads(node.cell, state);
 }
 
 void RecurrentChain::add_data_tensors(std::int64_t step, const Node& node) {
   const RecurrentShape& s = spec_.shape;
   const auto at = static_cast<std::size_t>(step);
   const std::int64_t cells = s.batch * s.hidden;
-  read_incoming(step, node.first);
+  read_incoming(step, node);
 
   const bool last = is_first(step) && !initial_h_.task.valid();  // a result of the graph
   const std::int64_t kept_by_first = has_candidate() ? 2 : 0;    // dn, dz
   gate_gradient_ = tensor("dG", step, (cells_.gate_gradients - kept_by_first) * cells, false);
-  if (has_candidate()) {
-    candidate_gradient_ = tensor("dGn", step, kept_by_first * cells, false);
-    out_.writes(node.first, candidate_gradient_);
-    if (node.first != node.cell) {
-      const TensorId partial = tensor("dcarry", step, cells, false);
-      const TensorId reset = tensor("drh", step, cells, false);
-      out_.writes(node.first, partial);
-      out_.reads(node.candidate, candidate_gradient_);
-      out_.reads(node.candidate, recurrent_weights_);
-      out_.writes(node.candidate, reset);
-      out_.reads(node.cell, reset);
-      out_.reads(node.cell, partial);
-      out_.reads(node.cell, gates_[at]);
-      out_.reads(node.cell, h_before(step));
-      out_.reads(node.hidden_1, candidate_gradient_);
-      if (node.hidden_2.valid()) out_.reads(node.hidden_2, candidate_gradient_);
-    }
-  }
+  if (has_candidate()) add_candidate_tensors(step, node);
+  if (projected()) add_projection_tensors(step, node);
   carry_ = tensor(cells_.cell_state ? "dc" : "dcarry", before(step), cells, last);
-  dh_ = tensor("dh", before(step), slices_written(step) * cells, last);
+  dh_ = tensor("dh", before(step), slices_written(step) * s.batch * s.output(), last);
   const bool own_output = node.hidden_2.valid();
   if (own_output) {
     dx_[at].tensor = tensor("dx", step, s.batch * s.width, spec_.returns_input_gradients);
@@ -288,9 +326,10 @@ std::int64_t RecurrentChain::gradient_elements(GradientIndex index) const {
     case of_input:
       return s.width * s.gates();
     case of_recurrent:
-      return s.hidden * cells_.recurrent_gates * s.hidden + (bias_apart() ? 0 : s.biases());
+      return s.output() * cells_.recurrent_gates * s.hidden + (bias_apart() ? 0 : s.biases());
     case of_candidate:
-      return s.hidden * cells_.candidate_gates * s.hidden;
+      return projected() ? s.hidden * s.projection
+                         : s.hidden * cells_.candidate_gates * s.hidden;
     default:
       return s.biases();
   }
@@ -304,7 +343,7 @@ void RecurrentChain::add_borders() {
     gradient.writers.resize(buffers);
     for (std::size_t b = 0; b < buffers; ++b) {
       gradient.buffers.push_back(
-          tensor(gradient_names[index],
+          tensor(projected() && index == of_candidate ? "dWp" : gradient_names[index],
                  b == 0 ? GraphEmitter::no_step : static_cast<std::int64_t>(b),
                  gradient_elements(index),
                  b == 0,
@@ -323,11 +362,12 @@ void RecurrentChain::add_borders() {
   shared(gates_, "gates", cells_.saved_gates * cells * spec_.steps);
   if (has_candidate()) {
     shared(candidate_, "n", cells * spec_.steps);
-    shared(reset_, "rh", cells * spec_.steps);
+    shared(inner_, "rh", cells * spec_.steps);
   }
-  const std::int64_t with_initial = cells * (spec_.steps + 1);
-  if (cells_.cell_state) initial_c_.tensor = shared(c_, "c", with_initial);
-  initial_h_.tensor = shared(h_, "h", with_initial);
+  if (projected()) shared(inner_, "m", cells * spec_.steps);
+  const std::int64_t slots = spec_.steps + 1;  // the initial state, too
+  if (cells_.cell_state) initial_c_.tensor = shared(c_, "c", cells * slots);
+  initial_h_.tensor = shared(h_, "h", spec_.shape.batch * spec_.shape.output() * slots);
   for (Value& value : outputs_) value.tensor = initial_h_.tensor;
 }
 
@@ -357,9 +397,9 @@ void RecurrentChain::add_weights(std::int64_t step, const Node& node) {
   pending_.cells.push_back(node.cell);
   if (out_.with_tensors()) {
     pending_.gate_gradients.push_back(gate_gradient_);
-    if (has_candidate()) {
+    if (two_parts()) {
       pending_.candidate_gradients.push_back(candidate_gradient_);
-      pending_.reset.push_back(reset_[at]);
+      pending_.inner.push_back(inner_[at]);
     }
     for (const Steps* values : inputs_) pending_.inputs.push_back((*values)[at].tensor);
     pending_.recurrent.push_back(h_before(step));
@@ -404,7 +444,9 @@ void RecurrentChain::add_weight_task(std::int64_t step, GradientIndex index, Tas
 
 void RecurrentChain::read_for_weights(GradientIndex index, TaskId task) {
   if (!whole_nodes()) {
-    for (const TensorId id : pending_.candidate_gradients) out_.reads(task, id);
+    if (index == of_candidate || !projected()) {
+      for (const TensorId id : pending_.candidate_gradients) out_.reads(task, id);
+    }
     if (index != of_candidate) {
       for (const TensorId id : pending_.gate_gradients) out_.reads(task, id);
     }
@@ -412,7 +454,7 @@ void RecurrentChain::read_for_weights(GradientIndex index, TaskId task) {
   if (index == of_bias) return;
   const auto& factors = index == of_input       ? pending_.inputs
                         : index == of_recurrent ? pending_.recurrent
-                                                : pending_.reset;
+                                                : pending_.inner;
   for (const TensorId id : factors) out_.reads(task, id);
 }
 

@@ -16,7 +16,7 @@ void RecurrentChain::Pending::clear() {
   gate_gradients.clear();
   inputs.clear();
   recurrent.clear();
-  reset.clear();
+  inner.clear();
 }
 
 RecurrentChain::RecurrentChain(GraphEmitter& out, const ChainSpec& spec)
@@ -27,15 +27,13 @@ RecurrentChain::RecurrentChain(GraphEmitter& out, const ChainSpec& spec)
   if (out_.with_tensors()) {
     for (auto* ids : {&gates_, &h_}) ids->resize(steps);
     if (cells_.cell_state) c_.resize(steps);
-    if (has_candidate()) {
-      candidate_.resize(steps);
-      reset_.resize(steps);
-    }
+    if (has_candidate()) candidate_.resize(steps);
+    if (two_parts()) inner_.resize(steps);
     if (spec_.recompute == Recompute::keep_all) unfused_.resize(steps);
   }
   recomputed_by_.resize(steps);
   gradient_indices_ = {of_input, of_recurrent};
-  if (has_candidate()) gradient_indices_.push_back(of_candidate);
+  if (two_parts()) gradient_indices_.push_back(of_candidate);
   if (bias_apart()) gradient_indices_.push_back(of_bias);
 }
 
@@ -57,10 +55,14 @@ void RecurrentChain::add_parameters() {
   if (!out_.with_tensors()) return;
   const RecurrentShape& s = spec_.shape;
   input_weights_ = tensor("Wx", GraphEmitter::no_step, s.width * s.gates(), true);
-  recurrent_weights_ = tensor("Wh", GraphEmitter::no_step, s.hidden * s.gates() + s.biases(), true);
+  recurrent_weights_ =
+      tensor("Wh", GraphEmitter::no_step, s.output() * s.gates() + s.biases(), true);
+  if (projected()) {
+    projection_weights_ = tensor("Wp", GraphEmitter::no_step, s.hidden * s.projection, true);
+  }
   if (spec_.pass == RecurrentPass::backward || initial_h_.tensor.valid()) return;
   const std::int64_t initial = before(step_at(0));
-  initial_h_.tensor = tensor("h", initial, s.batch * s.hidden, true);
+  initial_h_.tensor = tensor("h", initial, s.batch * s.output(), true);
   if (cells_.cell_state) initial_c_.tensor = tensor("c", initial, s.batch * s.hidden, true);
 }
 
@@ -122,7 +124,7 @@ TensorId RecurrentChain::tensor(std::string_view name,
 namespace {
 
 struct ForwardNames {
-  std::string_view node, input, recurrent, gates, candidate, cell, residual;
+  std::string_view node, input, recurrent, gates, candidate, cell, projection, residual;
 };
 constexpr ForwardNames first_names{"node_forward",
                                    "input_gemm",
@@ -130,6 +132,7 @@ constexpr ForwardNames first_names{"node_forward",
                                    "gates_forward",
                                    "candidate_gemm",
                                    "cell_forward",
+                                   "projection_gemm",
                                    "residual"};
 constexpr ForwardNames recomputed_names{"recompute_node_forward",
                                         "recompute_input_gemm",
@@ -137,6 +140,7 @@ constexpr ForwardNames recomputed_names{"recompute_node_forward",
                                         "recompute_gates_forward",
                                         "recompute_candidate_gemm",
                                         "recompute_cell_forward",
+                                        "recompute_projection_gemm",
                                         "recompute_residual"};
 
 }  // namespace
@@ -146,9 +150,10 @@ void RecurrentChain::forward(std::int64_t i) {
   if (inputs_batched() && i % input_group() == 0) add_input_group(i);
   const ForwardNode node = add_forward_tasks(step);
   add_forward_edges(step, node);
-  outputs_[static_cast<std::size_t>(step)].task = node.residual.valid() ? node.residual : node.cell;
+  outputs_[static_cast<std::size_t>(step)].task =
+      node.residual.valid() ? node.residual : node.output;
   if (out_.with_tensors()) add_forward_tensors(step, node);
-  forward_cell_ = node.cell;
+  forward_cell_ = node.output;
   last_forward_ = step;
 }
 
@@ -196,6 +201,9 @@ RecurrentChain::ForwardNode RecurrentChain::add_whole_forward_task(std::int64_t 
           kernels.push_back(candidate_kernel(s));
         }
         kernels.push_back(last_forward_kernel());
+        if (projected() && recomputed_ != Recomputed::values) {
+          kernels.push_back(projection_kernel(s));
+        }
         if (residual_ != nullptr) kernels.push_back(residual_kernel());
         return kernels;
       });
@@ -204,6 +212,7 @@ RecurrentChain::ForwardNode RecurrentChain::add_whole_forward_task(std::int64_t 
           .gates = all,
           .candidate = has_candidate() ? all : TaskId::none(),
           .cell = all,
+          .output = all,
           .residual = residual_ != nullptr ? all : TaskId::none()};
 }
 
@@ -229,6 +238,11 @@ RecurrentChain::ForwardNode RecurrentChain::add_forward_tasks(std::int64_t step)
   }
   node.cell = single(op_cell_forward, words.cell, pointwise, [&] { return last_forward_kernel(); });
   if (!has_candidate()) node.gates = node.cell;
+  node.output = node.cell;
+  if (projected() && recomputed_ != Recomputed::values) {
+    node.output =
+        single(op_projection, words.projection, matmul, [&] { return projection_kernel(s); });
+  }
   if (residual_ != nullptr) {
     node.residual =
         single(op_residual, words.residual, pointwise, [&] { return residual_kernel(); });
@@ -252,8 +266,9 @@ void RecurrentChain::add_forward_edges(std::int64_t step, const ForwardNode& nod
   if (!inputs_batched()) {
     for (const Steps* values : inputs_) out_.edge((*values)[at].task, node.input);
   }
+  out_.edge(node.cell, node.output);
   if (node.residual.valid()) {
-    out_.edge(node.cell, node.residual);
+    out_.edge(node.output, node.residual);
     out_.edge((*residual_)[at].task, node.residual);
   }
 }
@@ -273,6 +288,8 @@ void RecurrentChain::add_forward_tensors(std::int64_t step, const ForwardNode& n
     out_.reads(node.gates, cells_.cell_state ? c_before(step) : h_before(step));
   } else if (has_candidate()) {
     out_.reads(node.gates, h_before(step));  // r * h
+  } else if (projected()) {
+    out_.reads(node.cell, c_[static_cast<std::size_t>(step)]);  // o * tanh(c)
   }
   if (node.recurrent != node.cell) add_products(step, node);  // else they live only in the task
   add_values(step, node);
@@ -311,13 +328,17 @@ void RecurrentChain::add_values(std::int64_t step, const ForwardNode& node) {
   const bool kept = !training();  // for the backward pass that follows elsewhere
   gates_[at] = tensor("gates", step, cells_.saved_gates * cells, kept);
   out_.writes(node.gates, gates_[at]);
+  if (projected()) {
+    inner_[at] = tensor("m", step, cells, kept);
+    out_.writes(node.cell, inner_[at]);
+  }
   if (!has_candidate()) return;
-  reset_[at] = tensor("rh", step, cells, kept);
+  inner_[at] = tensor("rh", step, cells, kept);
   candidate_[at] = tensor("n", step, cells, kept);
-  out_.writes(node.gates, reset_[at]);
+  out_.writes(node.gates, inner_[at]);
   out_.writes(node.cell, candidate_[at]);
   if (node.candidate == node.cell) return;
-  out_.reads(node.candidate, reset_[at]);
+  out_.reads(node.candidate, inner_[at]);
   out_.reads(node.candidate, recurrent_weights_);
   if (recomputed_ == Recomputed::values) return;
   out_.reads(node.cell, gates_[at]);
@@ -332,11 +353,15 @@ void RecurrentChain::add_state(std::int64_t step, const ForwardNode& node) {
     c_[at] = tensor("c", step, cells, kept);
     out_.writes(node.cell, c_[at]);
   }
-  h_[at] = tensor("h", step, cells, kept);
-  out_.writes(node.cell, h_[at]);
+  h_[at] = tensor("h", step, spec_.shape.batch * spec_.shape.output(), kept);
+  out_.writes(node.output, h_[at]);
+  if (projected()) {
+    if (node.output != node.cell) out_.reads(node.output, inner_[at]);
+    out_.reads(node.output, projection_weights_);
+  }
   outputs_[at].tensor = h_[at];
   if (node.residual.valid()) {
-    if (node.residual != node.cell) out_.reads(node.residual, h_[at]);
+    if (node.residual != node.output) out_.reads(node.residual, h_[at]);
     out_.reads(node.residual, (*residual_)[at].tensor);
     outputs_[at].tensor = tensor("y", step, cells, kept);
     out_.writes(node.residual, outputs_[at].tensor);
@@ -379,10 +404,10 @@ void RecurrentChain::recompute(std::int64_t step, Recomputed what) {
   }
   if (what == Recomputed::state) {
     outputs_[static_cast<std::size_t>(step)].task =
-        node.residual.valid() ? node.residual : node.cell;
+        node.residual.valid() ? node.residual : node.output;
   }
   if (out_.with_tensors()) add_forward_tensors(step, node);
-  recomputed_by_[static_cast<std::size_t>(step)] = node.cell;
+  recomputed_by_[static_cast<std::size_t>(step)] = node.output;
   recomputed_ = Recomputed::nothing;
 }
 

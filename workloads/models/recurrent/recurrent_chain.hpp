@@ -83,8 +83,8 @@ class RecurrentChain {
  private:
   /// The tasks that hold the sub-tasks of one gradient node; equal ids where they are one task.
   struct Node {
-    TaskId first;      // takes the incoming gradients; the cell unless it has a candidate
-    TaskId candidate;  // none() unless the cell has one
+    TaskId first;      // takes the incoming gradients; the cell unless one of the next two is there
+    TaskId candidate;  // none() unless the cell has one; the product of a projection
     TaskId cell;
     TaskId hidden_1;
     TaskId hidden_2;
@@ -96,6 +96,7 @@ class RecurrentChain {
     TaskId gates;      // the cell unless it has a candidate
     TaskId candidate;  // none() unless the cell has one
     TaskId cell;
+    TaskId output;    // writes h: the cell, or its projection
     TaskId residual;  // none() unless residual
   };
   /// What a forward node computes anew; also the key of its operations.
@@ -116,7 +117,7 @@ class RecurrentChain {
     std::vector<TensorId> gate_gradients;
     std::vector<TensorId> inputs;
     std::vector<TensorId> recurrent;  // h before the step
-    std::vector<TensorId> reset;      // r * h before the step
+    std::vector<TensorId> inner;      // what weight_3 reads
 
     void clear();
   };
@@ -139,6 +140,7 @@ class RecurrentChain {
     op_gates,
     op_candidate_forward,
     op_cell_forward,
+    op_projection,
     op_residual,
     op_first,
     op_candidate,
@@ -161,6 +163,9 @@ class RecurrentChain {
   [[nodiscard]] bool bias_apart() const { return spec_.cut.granularity == Granularity::matmul; }
   [[nodiscard]] bool training() const { return spec_.pass == RecurrentPass::training; }
   [[nodiscard]] bool has_candidate() const { return cells_.candidate_gates > 0; }
+  [[nodiscard]] bool projected() const { return spec_.shape.projection > 0; }
+  /// A product comes between the gradients that arrive and the cell.
+  [[nodiscard]] bool two_parts() const { return has_candidate() || projected(); }
   [[nodiscard]] std::int64_t step_at(std::int64_t i) const {
     return spec_.reverse ? spec_.steps - 1 - i : i;
   }
@@ -227,13 +232,19 @@ class RecurrentChain {
   [[nodiscard]] Node add_data_tasks(std::int64_t step);
   [[nodiscard]] std::int64_t data_key(std::int64_t step) const;
   [[nodiscard]] std::vector<Kernel> node_kernels(std::int64_t step) const;
+  /// Of the first task of a node in two parts.
+  [[nodiscard]] Kernel first_kernel(std::int64_t upstream, std::int64_t slices) const;
+  [[nodiscard]] Kernel inner_gradient_kernel() const;
+  [[nodiscard]] Kernel node_cell_kernel(std::int64_t upstream, std::int64_t slices) const;
+  void add_candidate_tensors(std::int64_t step, const Node& node);
+  void add_projection_tensors(std::int64_t step, const Node& node);
   [[nodiscard]] Kernel skip_kernel(std::int64_t upstream) const;
   void gather_output(std::int64_t step, const Node& node);
   void add_output_group();
   [[nodiscard]] TaskId add_skip(std::int64_t step, TaskId product);
   void add_data_edges(std::int64_t step, const Node& node);
   void add_data_tensors(std::int64_t step, const Node& node);
-  void read_incoming(std::int64_t step, TaskId first);
+  void read_incoming(std::int64_t step, const Node& node);
 
   void add_weights(std::int64_t step, const Node& node);
   [[nodiscard]] Kernel weight_kernel(GradientIndex index, std::int64_t steps) const;
@@ -252,6 +263,7 @@ class RecurrentChain {
 
   TensorId input_weights_;
   TensorId recurrent_weights_;
+  TensorId projection_weights_;
   Value initial_h_;
   Value initial_c_;
 
@@ -259,11 +271,12 @@ class RecurrentChain {
   Steps outputs_;
   std::vector<TensorId> gates_;
   std::vector<TensorId> candidate_;  // n, of cells with a candidate
-  std::vector<TensorId> reset_;      // r * h before the step, of the same
+  std::vector<TensorId> inner_;      // what weight_3 reads: r * h before the step, of the same; or
+                                     // the state before its projection
   std::vector<TensorId> c_;
   std::vector<TensorId> h_;
   std::vector<std::array<TensorId, 4>> unfused_;  // by step; keep_all: other results, zx, zh, zc
-  TaskId forward_cell_;                           // of the last step emitted
+  TaskId forward_cell_;                           // of the last step emitted, where h is complete
   std::vector<TaskId> recomputed_by_;             // last, by step; none() if only the first pass
   Recomputed recomputed_ = Recomputed::nothing;   // by the forward node that is being emitted
   std::int64_t last_forward_ = 0;
@@ -273,7 +286,7 @@ class RecurrentChain {
   TensorId dh_;
   TensorId carry_;  // dc of an LSTM, the direct path of a GRU
   TensorId gate_gradient_;
-  TensorId candidate_gradient_;
+  TensorId candidate_gradient_;  // or dp
   Steps dx_;
   Steps skip_;
   std::vector<GatheredNode> output_group_;

@@ -120,6 +120,12 @@ RecurrentSpec spec_from(const Options& o) {
   return spec;
 }
 
+RecurrentSpec lstm_spec_from(const Options& o) {
+  RecurrentSpec spec = spec_from(o);
+  spec.projection = o.integer("projection");
+  return spec;
+}
+
 RecurrentSpec gru_spec_from(const Options& o) {
   RecurrentSpec spec = spec_from(o);
   spec.cell = o.text("reset") == "after" ? RecurrentCell::gru : RecurrentCell::gru_reset_before;
@@ -133,12 +139,18 @@ TaskGraph graph_of(const RecurrentSpec& spec, const Options& o) {
 }  // namespace
 
 WorkloadInfo lstm_workload() {
+  std::vector<OptionSpec> options = recurrent_options();
+  options.push_back(detail::size_option("projection",
+                                        0,
+                                        "width to which each layer's output is projected, which the "
+                                        "next step and the next layer read; 0: none",
+                                        0));
   return {.name = "lstm",
           .summary =
               "LSTM of any size, one direction or two, forward, backward or a whole training "
               "step, cut as TurboLSTM cuts it",
-          .options = recurrent_options(),
-          .make = [](const Options& o) { return graph_of(spec_from(o), o); }};
+          .options = std::move(options),
+          .make = [](const Options& o) { return graph_of(lstm_spec_from(o), o); }};
 }
 
 WorkloadInfo gru_workload() {
@@ -162,7 +174,7 @@ std::optional<RecurrentSpec> recurrent_spec(std::string_view workload, const Opt
   const bool whole =
       split == options.values().end() || split->second == OptionValue{std::int64_t{1}};
   if (apart || !whole || changes_tasks(options)) return std::nullopt;
-  if (workload == "lstm") return spec_from(options);
+  if (workload == "lstm") return lstm_spec_from(options);
   if (workload == "gru") return gru_spec_from(options);
   return std::nullopt;
 }
@@ -181,6 +193,7 @@ RecurrentNames network_names(const RecurrentSpec& spec) {
                                    {"input", spec.input == 0 ? spec.hidden : spec.input},
                                    {"bidirectional", word(bidirectional_names, spec.bidirectional)},
                                    {"data_type", std::string{to_string(spec.type)}}}};
+  if (spec.projection > 0) words.options.emplace_back("projection", spec.projection);
   if (!lstm) {
     const bool before = spec.cell == RecurrentCell::gru_reset_before;
     words.options.emplace_back("reset", word(reset_names, before ? 1 : 0));

@@ -81,6 +81,9 @@ Kernel cell_values_kernel(const RecurrentShape& s) {
     case RecurrentCell::gru_reset_before:
       return per_element(s, {.flops = 3, .read = 2, .written = 1, .bias_gates = 1});
     default:
+      if (s.projection > 0) {
+        return per_element(s, {.flops = 14, .read = 9, .written = 5, .bias_gates = 4});
+      }
       return per_element(s, {.flops = 12, .read = 8, .written = 4, .bias_gates = 4});
   }
 }
@@ -91,7 +94,7 @@ Kernel input_kernel(const RecurrentShape& s) {
 
 Kernel recurrent_kernel(const RecurrentShape& s) {
   return gemm_kernel(
-      s.batch, cell_shape(s.cell).recurrent_gates * s.hidden, s.hidden, s.type, false);
+      s.batch, cell_shape(s.cell).recurrent_gates * s.hidden, s.output(), s.type, false);
 }
 
 Kernel gates_forward_kernel(const RecurrentShape& s) {
@@ -100,6 +103,23 @@ Kernel gates_forward_kernel(const RecurrentShape& s) {
 
 Kernel candidate_kernel(const RecurrentShape& s) {
   return gemm_kernel(s.batch, s.hidden, s.hidden, s.type, false);
+}
+
+Kernel projection_kernel(const RecurrentShape& s) {
+  return gemm_kernel(s.batch, s.projection, s.hidden, s.type, false);
+}
+
+Kernel projection_sum_kernel(const RecurrentShape& s, std::int64_t upstream, std::int64_t slices) {
+  const std::int64_t elements = s.batch * s.projection;
+  const std::int64_t terms = upstream + slices;
+  return pointwise_kernel(s.type,
+                          static_cast<double>(terms - 1) * static_cast<double>(elements),
+                          terms * elements,
+                          elements);
+}
+
+Kernel projection_gradient_kernel(const RecurrentShape& s) {
+  return gemm_kernel(s.batch, s.hidden, s.projection, s.type, false);
 }
 
 Kernel cell_kernel(const RecurrentShape& s, std::int64_t upstream, std::int64_t slices) {
@@ -125,7 +145,7 @@ Kernel candidate_gradient_kernel(const RecurrentShape& s) {
 
 Kernel hidden_1_kernel(const RecurrentShape& s, std::int64_t slices) {
   const std::int64_t k = cell_shape(s.cell).recurrent_gates * s.hidden;
-  Kernel kernel = gemm_kernel(s.batch, s.hidden, k, s.type, false);
+  Kernel kernel = gemm_kernel(s.batch, s.output(), k, s.type, false);
   kernel.k = k / slices;
   kernel.bytes_written = kernel.bytes_written * slices;
   return kernel;
@@ -141,7 +161,7 @@ Kernel weight_1_kernel(const RecurrentShape& s, std::int64_t steps) {
 
 Kernel weight_2_kernel(const RecurrentShape& s, std::int64_t steps, bool bias) {
   Kernel kernel = gemm_kernel(
-      s.hidden, cell_shape(s.cell).recurrent_gates * s.hidden, steps * s.batch, s.type, true);
+      s.output(), cell_shape(s.cell).recurrent_gates * s.hidden, steps * s.batch, s.type, true);
   if (bias) {
     const Bytes sums{s.biases() * bytes_per_element(s.type)};
     kernel.flops += bias_kernel(s, steps).flops;
@@ -152,7 +172,8 @@ Kernel weight_2_kernel(const RecurrentShape& s, std::int64_t steps, bool bias) {
 }
 
 Kernel weight_3_kernel(const RecurrentShape& s, std::int64_t steps) {
-  return gemm_kernel(s.hidden, s.hidden, steps * s.batch, s.type, true);
+  const std::int64_t columns = s.projection > 0 ? s.projection : s.hidden;
+  return gemm_kernel(s.hidden, columns, steps * s.batch, s.type, true);
 }
 
 Kernel bias_kernel(const RecurrentShape& s, std::int64_t steps) {

@@ -33,11 +33,16 @@ struct RecurrentShape {
   std::int64_t width = 0;
   DataType type = DataType::fp32;
   RecurrentCell cell = RecurrentCell::lstm;
+  std::int64_t projection = 0;  ///< width of h, of an LSTM whose o * tanh(c) is projected; 0: hidden
 
-  /// Columns of Wx[width, gates] and Wh[hidden, gates].
+  /// Width of h, which is the layer's output.
+  [[nodiscard]] std::int64_t output() const { return projection > 0 ? projection : hidden; }
+  /// Columns of Wx[width, gates] and Wh[output, gates].
   [[nodiscard]] std::int64_t gates() const { return cell_shape(cell).gates * hidden; }
   [[nodiscard]] std::int64_t biases() const { return cell_shape(cell).biases * hidden; }
-  [[nodiscard]] std::int64_t parameters() const { return gates() * (width + hidden) + biases(); }
+  [[nodiscard]] std::int64_t parameters() const {
+    return gates() * (width + output()) + biases() + hidden * projection;
+  }
 };
 
 // The kernels of one node. A sum, product, sigmoid or hyperbolic tangent of one element counts as
@@ -54,16 +59,19 @@ struct RecurrentShape {
 /// The values of cell_forward_kernel() without the state: LSTM 12 FLOP, reads zx, zh, b, writes the
 /// 4 gates; GRU 11, reads zx, zh, b, writes r, z, n, zh + b of n; GRU, reset before: 3, reads zx,
 /// zc, b of n, writes n.
+/// LSTM with projection: 14, as o * tanh(c) is computed again, too; reads c, writes o * tanh(c).
 [[nodiscard]] Kernel cell_values_kernel(const RecurrentShape& shape);
 /// zx[batch, gates] = x[batch, width] * Wx
 [[nodiscard]] Kernel input_kernel(const RecurrentShape& shape);
-/// zh[batch, recurrent gates] = h(t-1)[batch, hidden] * Wh
+/// zh[batch, recurrent gates] = h(t-1)[batch, output] * Wh
 [[nodiscard]] Kernel recurrent_kernel(const RecurrentShape& shape);
 /// GRU, reset before: r and z (6), r * h(t-1) (1): 7. Reads zx, zh, b of both gates, h(t-1); writes
 /// r, z, r * h.
 [[nodiscard]] Kernel gates_forward_kernel(const RecurrentShape& shape);
 /// GRU, reset before: zc[batch, hidden] = (r * h(t-1)) * Wh, columns of the candidate
 [[nodiscard]] Kernel candidate_kernel(const RecurrentShape& shape);
+/// LSTM with projection: h[batch, projection] = m[batch, hidden] * Wp, m = o * tanh(c)
+[[nodiscard]] Kernel projection_kernel(const RecurrentShape& shape);
 
 /// LSTM: dh = dx + dh (1 per upstream), tanh(c) (1), do = dh * tanh(c) (1), dc += dh * o * (1 -
 /// tanh(c)^2) (5), di = dc * g, dg = dc * i, df = dc * c(t-1), dc(t-1) = dc * f (4), through three
@@ -85,18 +93,26 @@ struct RecurrentShape {
                                            std::int64_t slices = 1);
 /// GRU, reset before: drh[batch, hidden] = dn * Wh^T, columns of the candidate
 [[nodiscard]] Kernel candidate_gradient_kernel(const RecurrentShape& shape);
-/// dh(t-1)[batch, hidden] = dG[batch, recurrent gates] * Wh^T; `slices`: products side by side,
+/// LSTM with projection: dp[batch, projection], the sum of dh and of the gradients from above (1
+/// FLOP per element of each beyond the first).
+[[nodiscard]] Kernel projection_sum_kernel(const RecurrentShape& shape,
+                                           std::int64_t upstream,
+                                           std::int64_t slices = 1);
+/// LSTM with projection: dm[batch, hidden] = dp * Wp^T, all that its cell is given
+[[nodiscard]] Kernel projection_gradient_kernel(const RecurrentShape& shape);
+/// dh(t-1)[batch, output] = dG[batch, recurrent gates] * Wh^T; `slices`: products side by side,
 /// each over its part of the recurrent gates, and a result of each.
 [[nodiscard]] Kernel hidden_1_kernel(const RecurrentShape& shape, std::int64_t slices = 1);
 /// dx[steps * batch, width] = dG[steps * batch, gates] * Wx^T
 [[nodiscard]] Kernel hidden_2_kernel(const RecurrentShape& shape, std::int64_t steps = 1);
 /// dWx[width, gates] += x^T[width, steps * batch] * dG
 [[nodiscard]] Kernel weight_1_kernel(const RecurrentShape& shape, std::int64_t steps);
-/// dWh[hidden, recurrent gates] += h(t-1)^T * dG; with `bias`, the column sums of dG are added to
+/// dWh[output, recurrent gates] += h(t-1)^T * dG; with `bias`, the column sums of dG are added to
 /// db by the same kernel (one FLOP per element; dG is in registers already, so only db is read and
 /// written on top).
 [[nodiscard]] Kernel weight_2_kernel(const RecurrentShape& shape, std::int64_t steps, bool bias);
-/// GRU, reset before: dWh[hidden, hidden] += (r * h(t-1))^T * dn
+/// GRU, reset before: dWh[hidden, hidden] += (r * h(t-1))^T * dn. LSTM with projection:
+/// dWp[hidden, projection] += m^T * dp.
 [[nodiscard]] Kernel weight_3_kernel(const RecurrentShape& shape, std::int64_t steps);
 /// db[biases] += column sums of dG, as a kernel of its own
 [[nodiscard]] Kernel bias_kernel(const RecurrentShape& shape, std::int64_t steps);

@@ -40,7 +40,7 @@ RecurrentStack::RecurrentStack(GraphEmitter& out,
     }
     below.clear();
     for (const std::size_t index : here) below.push_back(&chains_[index]->outputs());
-    width = static_cast<std::int64_t>(here.size()) * chain.shape.hidden;
+    width = static_cast<std::int64_t>(here.size()) * chain.shape.output();
   }
   connect_backward();
 }
