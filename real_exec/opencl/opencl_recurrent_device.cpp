@@ -167,7 +167,7 @@ void OpenClRecurrentQueue::forward(const std::string& name,
 }
 
 void OpenClRecurrentQueue::lstm_forward(const DeviceCellForward& args) {
-  // 2: the cell's own output, which a projection reads
+  // 2: c is there already
   forward("lstm_forward",
           args,
           args.h == nullptr ? 0 : (args.before == nullptr ? 2 : 1),
