@@ -65,7 +65,8 @@ struct CoRunScene {
       share.describe(i, needs[i]);
       share.update_demand(i, kernels, 0);
     }
-    share.share(kernels, 0);
+    fluid::CollectiveBandwidth none;
+    share.share(kernels, none, 0);
   }
 };
 

@@ -20,7 +20,7 @@ namespace {
 constexpr std::array all_models{SharingModel::exclusive, SharingModel::fluid, SharingModel::blocks};
 constexpr std::array bandwidth_models{SharingModel::fluid, SharingModel::blocks};
 
-/// Ranks with 100 GB/s of memory; a task of share 1 wants all of it.
+/// Ranks with 100 GB/s of memory; a task wants its share of it, a collective twice that.
 struct ContentionScene : RankScene {
   explicit ContentionScene(std::uint32_t ranks,
                            SharingModel sharing = SharingModel::fluid,
@@ -28,6 +28,7 @@ struct ContentionScene : RankScene {
       : RankScene(ranks, sharing, units) {
     platform.devices[DeviceId{0}].rates.memory = 100_GB_per_s;
     full_bandwidth = 100_GB_per_s;
+    collective_bandwidth = 200_GB_per_s;
     platform.network.topology = Topology::ring;
     platform.network.node = {10_GB_per_s, 1us};
     platform.network.collectives.contend = true;
@@ -68,44 +69,48 @@ TEST_CASE(
 }
 
 TEST_CASE("kernels beside a collective take of its bandwidth, and it slows down with them") {
-  for (const SharingModel sharing : bandwidth_models) {
-    ContentionScene scene{2, sharing};
-    const auto parts = scene.collective(20us, 0.5);
-    scene.launch(0, 0, parts[0]);
-    scene.launch(1, 0, parts[1]);
-    const TaskId first = scene.task(0, 10us, 0.8);
-    const TaskId second = scene.task(0, 10us, 0.8);
-    scene.launch(0, 1, first);
-    scene.launch(0, 2, second);
-    const Trace trace = scene.run();
-    // Of 50, 80 and 80 GB/s wanted each gets 33.3: kernels take 24 us; until then the collective
-    // does two thirds of what it does alone, on both ranks.
-    check_near(scene.span(trace, first).duration(), 24us);
-    check_near(scene.span(trace, second).duration(), 24us);
-    for (const TaskId part : parts) check_near(scene.span(trace, part).duration(), 28us);
-    const CostTable costs = scene.costs();
-    const auto path = trace_critical_path({scene.graph(), scene.platform, costs}, trace);
-    check_near(path.slowed, 8us);
-    // Where it does not contend its time is its own, and the kernels' is the same until it ends.
-    scene.platform.network.collectives.contend = false;
-    const Trace fixed = scene.run();
-    CHECK(scene.span(fixed, parts[0]).duration() == 20us);
+  // With a factor kernels share by rules of their own, of units without limit as before.
+  for (const double factor : {1.0, 0.9}) {
+    for (const SharingModel sharing : bandwidth_models) {
+      ContentionScene scene{2, sharing};
+      scene.platform.devices[DeviceId{0}].co_residency_factor = factor;
+      const auto parts = scene.collective(20us, 0.25);
+      scene.launch(0, 0, parts[0]);
+      scene.launch(1, 0, parts[1]);
+      const TaskId first = scene.task(0, 10us, 0.6);
+      const TaskId second = scene.task(0, 10us, 0.6);
+      scene.launch(0, 1, first);
+      scene.launch(0, 2, second);
+      const Trace trace = scene.run();
+      // Kernels want 60 and 60 GB/s, the collective 50: it gets 25, as its units are a quarter of
+      // all, on both ranks half of what it does alone, until the kernels with 37.5 each have ended.
+      check_near(scene.span(trace, first).duration(), 16us);
+      check_near(scene.span(trace, second).duration(), 16us);
+      for (const TaskId part : parts) check_near(scene.span(trace, part).duration(), 28us);
+      const CostTable costs = scene.costs();
+      const auto path = trace_critical_path({scene.graph(), scene.platform, costs}, trace);
+      check_near(path.slowed, 8us);
+      // Where it does not contend its time is its own, and the kernels' is the same until it ends.
+      scene.platform.network.collectives.contend = false;
+      const Trace fixed = scene.run();
+      CHECK(scene.span(fixed, parts[0]).duration() == 20us);
+    }
   }
 }
 
 TEST_CASE("all parts of a collective advance at the rate of the slowest at each moment") {
   for (const SharingModel sharing : bandwidth_models) {
     ContentionScene scene{2, sharing};
-    const auto parts = scene.collective(40us, 0.5);
+    const auto parts = scene.collective(40us, 0.25);
     for (std::uint32_t rank = 0; rank < 2; ++rank) {
       scene.launch(rank, 0, parts[rank]);
       for (const std::uint32_t stream : {1U, 2U}) {
-        if (rank == 1) scene.launch(1, stream, scene.task(1, 24us, 0.001));  // idles
-        scene.launch(rank, stream, scene.task(rank, 10us, 0.8));
+        if (rank == 1) scene.launch(1, stream, scene.task(1, 16us, 0.001));  // idles
+        scene.launch(rank, stream, scene.task(rank, 10us, 0.6));
       }
     }
     const Trace trace = scene.run();
-    // Rank 0 holds it up for 24 us, rank 1 for the next 24: 32 us of work are done by then.
+    // Rank 0 holds it up for 16 us, rank 1 for the next 16: 16 us of work are done by then.
     for (const TaskId part : parts) check_near(scene.span(trace, part).duration(), 56us);
   }
 }
@@ -113,10 +118,10 @@ TEST_CASE("all parts of a collective advance at the rate of the slowest at each 
 TEST_CASE("collectives in device graphs contend as those in streams do") {
   for (const SharingModel sharing : bandwidth_models) {
     ContentionScene scene{2, sharing};
-    const auto parts = scene.collective(20us, 0.5);
+    const auto parts = scene.collective(20us, 0.25);
     for (std::uint32_t rank = 0; rank < 2; ++rank) scene.launch(rank, 0, parts[rank]);
     for (const std::uint32_t stream : {1U, 2U}) {
-      scene.launch(0, stream, scene.task(0, 10us, 0.8));
+      scene.launch(0, stream, scene.task(0, 10us, 0.6));
     }
     scene.plan = capture_graphs(scene.plan);
     const Trace trace = scene.run();
@@ -167,16 +172,16 @@ namespace {
 /// What runs from the start to its end: a kernel on one rank, or a collective on all.
 struct OracleWork {
   double demand = 0;  ///< of the memory bandwidth of each of its ranks
+  double share = 0;   ///< of their units, of a collective
   double link = 0;    ///< of the only link
   double left = 0;    ///< us
   std::vector<std::uint32_t> ranks{};
   double ended = -1;
 };
 
-/// Max-min shares of 1 by their definition.
-std::vector<double> fair_shares(const std::vector<double>& wanted) {
+/// Max-min shares of `left` by their definition.
+std::vector<double> fair_shares(const std::vector<double>& wanted, double left) {
   std::vector<double> given(wanted.size(), 0.0);
-  double left = 1;
   std::vector<bool> done(wanted.size(), false);
   for (;;) {
     double open = 0;
@@ -203,7 +208,7 @@ void run_oracle(std::vector<OracleWork>& works, std::uint32_t ranks) {
   double now = 0;
   for (;;) {
     std::vector<double> rates(works.size(), 1.0);
-    const auto share_out = [&](auto&& takes) {
+    const auto share_out = [&](double whole, auto&& takes) {
       std::vector<std::size_t> who;
       std::vector<double> wanted;
       for (std::size_t i = 0; i < works.size(); ++i) {
@@ -212,18 +217,33 @@ void run_oracle(std::vector<OracleWork>& works, std::uint32_t ranks) {
         who.push_back(i);
         wanted.push_back(demand);
       }
-      const std::vector<double> given = fair_shares(wanted);
+      const std::vector<double> given = fair_shares(wanted, whole);
       for (std::size_t i = 0; i < who.size(); ++i) {
         rates[who[i]] = std::min(rates[who[i]], given[i] / wanted[i]);
       }
     };
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-      share_out([&](const OracleWork& work) {
-        const bool here = std::find(work.ranks.begin(), work.ranks.end(), rank) != work.ranks.end();
-        return here ? work.demand : 0.0;
+      const auto here = [&](const OracleWork& work) {
+        return work.ended < 0 &&
+               std::find(work.ranks.begin(), work.ranks.end(), rank) != work.ranks.end();
+      };
+      double wanted = 0;  // by collectives
+      double guaranteed = 0;
+      double others = 0;
+      for (const OracleWork& work : works) {
+        if (!here(work)) continue;
+        (work.share > 0 ? wanted : others) += work.demand;
+        guaranteed += work.share;
+      }
+      const double given = std::min(wanted, std::max(guaranteed, 1 - others));
+      for (std::size_t i = 0; i < works.size(); ++i) {
+        if (here(works[i]) && works[i].share > 0) rates[i] = std::min(rates[i], given / wanted);
+      }
+      share_out(1 - given, [&](const OracleWork& work) {
+        return here(work) && work.share == 0 ? work.demand : 0.0;
       });
     }
-    share_out([](const OracleWork& work) { return work.link; });
+    share_out(1.0, [](const OracleWork& work) { return work.link; });
     double step = std::numeric_limits<double>::infinity();
     for (std::size_t i = 0; i < works.size(); ++i) {
       if (works[i].ended < 0) step = std::min(step, works[i].left / rates[i]);
@@ -254,9 +274,10 @@ TEST_CASE("kernels and collectives of random sizes end when the rules say") {
       std::vector<TaskId> tasks;
       for (const std::uint32_t stream : {0U, 1U}) {
         OracleWork work{
-            .demand = number(0.7), .link = number(0.9), .left = std::round(number(1e5)) / 1e3};
+            .share = number(0.45), .link = number(0.9), .left = std::round(number(1e5)) / 1e3};
+        work.demand = 2 * work.share;
         const auto parts =
-            scene.collective(from_us(work.left), work.demand, {{scene.links[0], work.link}});
+            scene.collective(from_us(work.left), work.share, {{scene.links[0], work.link}});
         for (std::uint32_t rank = 0; rank < ranks; ++rank) {
           scene.launch(rank, stream, parts[rank]);
           work.ranks.push_back(rank);

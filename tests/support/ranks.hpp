@@ -88,7 +88,8 @@ class RankScene {
     return graph_;
   }
   [[nodiscard]] CostTable costs() {
-    return CostTable{graph(), platform, Model{shares_, links_, full_bandwidth}};
+    return CostTable{
+        graph(), platform, Model{shares_, links_, full_bandwidth, collective_bandwidth}};
   }
   [[nodiscard]] Trace run(const SimulationOptions& options = {}) {
     const CostTable made = costs();
@@ -103,15 +104,17 @@ class RankScene {
   Platform platform;
   Plan plan;
   TaskGraphBuilder builder;
-  Bandwidth full_bandwidth{};  ///< of the memory, wanted by a task of share 1
+  Bandwidth full_bandwidth{};        ///< of the memory, wanted by a task of share 1
+  Bandwidth collective_bandwidth{};  ///< likewise by a collective's part; 0: as by a task
 
  private:
   class Model final : public CostModel {
    public:
     Model(const std::map<std::string, double>& shares,
           const std::map<std::string, std::vector<LinkShare>>& links,
-          Bandwidth full)
-        : shares_(shares), links_(links), full_bandwidth_(full) {}
+          Bandwidth full,
+          Bandwidth collective)
+        : shares_(shares), links_(links), full_bandwidth_(full), collective_(collective) {}
     [[nodiscard]] std::string_view name() const override { return "by hand"; }
     [[nodiscard]] Estimate estimate(const Operation& operation,
                                     const Device& /*device*/) const override {
@@ -125,7 +128,9 @@ class RankScene {
                                                std::span<const std::uint32_t> /*ranks*/,
                                                const Platform& /*platform*/,
                                                DeviceId /*kind*/) const override {
-      return estimate(operation, Device{});
+      Estimate result = estimate(operation, Device{});
+      if (collective_ > Bandwidth{}) result.bandwidth = result.share * collective_;
+      return result;
     }
     [[nodiscard]] std::vector<LinkShare> collective_links(
         const Operation& operation,
@@ -139,6 +144,7 @@ class RankScene {
     const std::map<std::string, double>& shares_;
     const std::map<std::string, std::vector<LinkShare>>& links_;
     Bandwidth full_bandwidth_;
+    Bandwidth collective_;
   };
 
   OperationId operation(TaskKind kind, Duration duration, double share) {

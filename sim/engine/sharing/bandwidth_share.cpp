@@ -97,10 +97,12 @@ void BandwidthShare::begin_shortage(Share& share, Kernel& kernel, std::int64_t n
       left == never ? never_given : given_ + Wide{share.demand} * static_cast<std::uint64_t>(left);
 }
 
-bool BandwidthShare::share(std::vector<Kernel>& kernels, std::int64_t now) {
+bool BandwidthShare::share(std::vector<Kernel>& kernels,
+                           CollectiveBandwidth& collectives,
+                           std::int64_t now) {
   given_ = given_at(now);
   at_ = now;
-  std::uint64_t left = whole_bandwidth;
+  std::uint64_t left = collectives.share(total_);
   std::uint64_t others = shares_.size();
   std::size_t i = 0;
   for (; i < shares_.size() && shares_[i].demand * others <= left; ++i) {
@@ -108,12 +110,12 @@ bool BandwidthShare::share(std::vector<Kernel>& kernels, std::int64_t now) {
     --others;
     if (shares_[i].is_short) end_shortage(shares_[i], kernels[shares_[i].kernel], now);
   }
-  if (others == 0) {
+  if (others == 0 && !collectives.lacking()) {
     saturated_ = false;
     next_ = never;
     return false;
   }
-  level_ = left / others;
+  level_ = others == 0 ? whole_bandwidth : left / others;
   const std::size_t first_short = i;
   for (; i < shares_.size(); ++i) {
     if (!shares_[i].is_short) begin_shortage(shares_[i], kernels[shares_[i].kernel], now);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/engine/sharing/collective_bandwidth.hpp"
 #include "sim/engine/sharing/fluid_kernel.hpp"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -28,7 +28,10 @@ class BandwidthShare {
 
   void reset();
   [[nodiscard]] bool saturated() const { return saturated_; }
-  [[nodiscard]] bool overbooked() const { return total_ > whole_bandwidth; }
+  /// Do kernels want more than `room`?
+  [[nodiscard]] bool overbooked(std::int64_t room) const {
+    return static_cast<std::int64_t>(total_) > room;
+  }
 
   /// Own time of the kernel at `now`. `ticked`: it was less a picosecond ago.
   [[nodiscard]] std::int64_t own_time(const Kernel& kernel, std::int64_t now, bool& ticked) const;
@@ -43,17 +46,14 @@ class BandwidthShare {
     kernel.demand = wanted;
   }
 
-  /// Progress of a kernel, in multiples of 2^-32, as of the last sharing.
-  [[nodiscard]] std::uint64_t rate_of(const Kernel& kernel) const;
-
   // While saturated.
   /// Is the next event of this kernel kept here?
   [[nodiscard]] bool holds(const Kernel& kernel) const { return saturated_ && kernel.demand != 0; }
   /// Next event, in the kernel's own time.
   void set_event(const Kernel& kernel, std::int64_t own_time);
-  /// Finds the level, who is short of bandwidth, and next_event(). False: nobody is; the
-  /// kernels are the caller's again, see release().
-  bool share(std::vector<Kernel>& kernels, std::int64_t now);
+  /// Finds the level, who is short of bandwidth, and next_event(). False: nobody is, collectives
+  /// neither; the kernels are the caller's again, see release().
+  bool share(std::vector<Kernel>& kernels, CollectiveBandwidth& collectives, std::int64_t now);
   /// First event of all kernels held here; `never` if there is none.
   [[nodiscard]] std::int64_t next_event() const { return next_; }
   /// The kernel of next_event(), if it is one kernel alone; else nil.
@@ -139,11 +139,6 @@ inline std::int64_t BandwidthShare::own_time(const Kernel& kernel,
   // A picosecond ago the progress was less by the level.
   ticked = progress - Wide{done} * kernel.demand < level_;
   return kernel.own + static_cast<std::int64_t>(done);
-}
-
-inline std::uint64_t BandwidthShare::rate_of(const Kernel& kernel) const {
-  if (!kernel.slowed) return whole_rate;
-  return std::max<std::uint64_t>(1, divide(Wide{level_} << 32U, kernel.demand));
 }
 
 inline void BandwidthShare::round_own_time(Kernel& kernel, Wide given) const {

@@ -27,6 +27,7 @@ void BlocksSharing::reset(const Problem& problem) {
   marked_.clear();
   ends_.clear();
   engaged_.clear();
+  contend_ = platform_->network.collectives.contend;
   dirty_ = false;
   for (const DeviceId id : platform_->device_ids()) {
     const Device& device = platform_->device(id);
@@ -273,8 +274,10 @@ bool BlocksSharing::pop_completion(Time now, Completion& completed) {
 }
 
 void BlocksSharing::engage(StreamId stream) {
-  engaged_.push_back(held_[stream.value()]);
-  dirty_ = true;  // somebody is to ask for its rate
+  const std::uint32_t index = held_[stream.value()];
+  engaged_.push_back(index);
+  devices_[kernels_[index].request.device.value()].changed = true;
+  dirty_ = true;
 }
 
 BlocksSharing::Completion BlocksSharing::end_held(StreamId stream, Time now) {

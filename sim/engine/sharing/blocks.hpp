@@ -71,7 +71,7 @@ class BlocksSharing {
   template <class Changed>
   void changed_rates(Changed&& changed) const {
     for (const std::uint32_t index : engaged_) {
-      changed(kernels_[index].request.stream, std::uint64_t{rate_of(kernels_[index])} << 2U);
+      changed(kernels_[index].request.stream, std::uint64_t{kernels_[index].bandwidth_rate} << 2U);
     }
   }
   Completion end_held(StreamId stream, Time now);
@@ -163,8 +163,9 @@ class BlocksSharing {
 
   void drop_stale_ends();
   bool end_cohort(std::uint32_t cohort, Time now, Completion& completed);
-  /// Of the slowest of its blocks.
-  [[nodiscard]] std::uint32_t rate_of(const Kernel& kernel) const;
+  /// What the kernels of the device that contend as collectives get of its bandwidth, at one rate
+  /// (fluid::CollectiveBandwidth); what is left to the others, who want so much.
+  double share_collectives(const DeviceState& state, double wanted);
 
   const CostTable* costs_ = nullptr;
   const Platform* platform_ = nullptr;
@@ -183,6 +184,7 @@ class BlocksSharing {
   EventQueue ends_;
   std::vector<std::uint32_t> held_;     // by stream: its last held kernel
   std::vector<std::uint32_t> engaged_;  // held kernels that move data
+  bool contend_ = false;                // collectives do
   std::vector<BlockPlacement>* log_ = nullptr;
   bool dirty_ = false;
 };

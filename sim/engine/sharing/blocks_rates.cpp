@@ -45,13 +45,6 @@ std::uint32_t BlocksSharing::rate_of(const Pool& pool, const Unit& unit) const {
   return static_cast<std::uint32_t>(std::uint64_t{throughput} * rate_one / unit.demand);
 }
 
-std::uint32_t BlocksSharing::rate_of(const Kernel& kernel) const {
-  std::uint32_t slowest = rate_one;
-  for (const std::uint32_t id : kernel.cohorts) slowest = std::min(slowest, cohorts_[id].unit_rate);
-  const std::uint64_t product = std::uint64_t{slowest} * kernel.bandwidth_rate / rate_one;
-  return static_cast<std::uint32_t>(std::max<std::uint64_t>(1, product));
-}
-
 /// Blocks on units that have come to differ part ways.
 void BlocksSharing::follow_units(std::uint32_t id) {
   Pool& pool = pool_of(cohorts_[id]);
@@ -97,24 +90,53 @@ double BlocksSharing::demand(const Kernel& kernel) const {
   return kernel.block_bandwidth * (static_cast<double>(running) / rate_one);
 }
 
+double BlocksSharing::share_collectives(const DeviceState& state, double wanted) {
+  constexpr double most_guaranteed = 255.0 / 256;  // as fluid's
+  double all = 0.0;
+  double guaranteed = 0.0;
+  const auto here = [&](std::uint32_t index) {
+    return &devices_[kernels_[index].request.device.value()] == &state;
+  };
+  for (const std::uint32_t index : engaged_) {
+    if (!here(index)) continue;
+    const KernelRequest& request = kernels_[index].request;
+    all += demand(kernels_[index]);
+    guaranteed += costs_->entry(request.task, request.device).estimate.share;
+  }
+  if (all == 0.0) return state.bandwidth;
+  const double given = std::min(
+      all,
+      std::max(std::min(guaranteed, most_guaranteed) * state.bandwidth, state.bandwidth - wanted));
+  const bool lacking = given < all * (1.0 - 1e-9);
+  const double rate = lacking ? std::floor(given / all * rate_one) : rate_one;
+  for (const std::uint32_t index : engaged_) {
+    if (here(index)) set_bandwidth_rate(index, static_cast<std::uint32_t>(rate));
+  }
+  return state.bandwidth - given;
+}
+
 void BlocksSharing::share_bandwidth(DeviceState& state) {
   state.changed = false;
   if (state.bandwidth == 0.0) return;
+  by_demand_.clear();
   double total = 0.0;
-  for (const std::uint32_t index : state.running) total += demand(kernels_[index]);
-  if (total <= state.bandwidth * (1.0 + 1e-9)) {
+  for (const std::uint32_t index : state.running) {
+    if (contend_ && kernels_[index].request.held) continue;
+    by_demand_.push_back(index);
+    total += demand(kernels_[index]);
+  }
+  double left = contend_ ? share_collectives(state, total) : state.bandwidth;
+  if (total <= left + state.bandwidth * 1e-9) {
     if (!state.saturated) return;
     state.saturated = false;
-    for (const std::uint32_t index : state.running) set_bandwidth_rate(index, rate_one);
+    for (const std::uint32_t index : by_demand_) set_bandwidth_rate(index, rate_one);
     return;
   }
   state.saturated = true;
   // Max-min: the smallest demands are met in full, what is left is shared equally among the others.
-  by_demand_ = state.running;
   std::sort(by_demand_.begin(), by_demand_.end(), [this](std::uint32_t a, std::uint32_t b) {
     return std::make_tuple(demand(kernels_[a]), a) < std::make_tuple(demand(kernels_[b]), b);
   });
-  double left = state.bandwidth;
   auto others = static_cast<double>(by_demand_.size());
   for (const std::uint32_t index : by_demand_) {
     const double wanted = demand(kernels_[index]);

@@ -50,20 +50,6 @@ std::int64_t CoResidentShare::own_time(const Kernel& kernel, std::int64_t now, b
   return kernel.own + static_cast<std::int64_t>(done);
 }
 
-std::uint64_t CoResidentShare::rate_of(const Kernel& kernel) const {
-  if (kernel.share == nil) return whole_rate;
-  const Member& member = members_[kernel.share];
-  switch (member.limit) {
-    case Limit::units:
-      return clock_of(member).rate;
-    case Limit::bandwidth:
-      return std::max<std::uint64_t>(1, divide(Wide{bandwidth_.rate} << 32U, member.demand));
-    case Limit::none:
-      break;
-  }
-  return whole_rate;
-}
-
 void CoResidentShare::update_demand(std::uint32_t index,
                                     std::vector<Kernel>& kernels,
                                     std::int64_t now) {
@@ -182,13 +168,15 @@ void CoResidentShare::set_limit(Member& member,
   kernel.demand = member.demand;
 }
 
-void CoResidentShare::share_bandwidth(std::vector<Kernel>& kernels, std::int64_t now) {
+void CoResidentShare::share_bandwidth(std::vector<Kernel>& kernels,
+                                      CollectiveBandwidth& collectives,
+                                      std::int64_t now) {
   const auto give_all = [&](Member& member) {
     const bool slowed = unit_rate(member) != whole_rate;
     set_limit(member, kernels[member.kernel], slowed ? Limit::units : Limit::none, now);
   };
   std::uint64_t total = demand_;
-  if (total > whole_bandwidth) {
+  if (static_cast<std::int64_t>(total) > collectives.room()) {
     total = 0;
     for (Member& member : members_) {
       member.wanted =
@@ -196,7 +184,8 @@ void CoResidentShare::share_bandwidth(std::vector<Kernel>& kernels, std::int64_t
       total += member.wanted;
     }
   }
-  if (total <= whole_bandwidth) {
+  std::uint64_t left = collectives.share(total);
+  if (total <= left) {
     for (Member& member : members_) give_all(member);
     return;
   }
@@ -205,7 +194,6 @@ void CoResidentShare::share_bandwidth(std::vector<Kernel>& kernels, std::int64_t
   std::sort(by_wanted_.begin(), by_wanted_.end(), [this](std::uint32_t a, std::uint32_t b) {
     return std::tie(members_[a].wanted, a) < std::tie(members_[b].wanted, b);
   });
-  std::uint64_t left = whole_bandwidth;
   std::uint64_t others = members_.size();
   for (const std::uint32_t i : by_wanted_) {
     Member& member = members_[i];
@@ -221,9 +209,11 @@ void CoResidentShare::share_bandwidth(std::vector<Kernel>& kernels, std::int64_t
   for (Member& member : members_) member.stale = member.stale || member.limit == Limit::bandwidth;
 }
 
-void CoResidentShare::share(std::vector<Kernel>& kernels, std::int64_t now) {
+void CoResidentShare::share(std::vector<Kernel>& kernels,
+                            CollectiveBandwidth& collectives,
+                            std::int64_t now) {
   share_units(now);
-  share_bandwidth(kernels, now);
+  share_bandwidth(kernels, collectives, now);
   find_next(kernels, now);
 }
 

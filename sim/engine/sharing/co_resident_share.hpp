@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/engine/sharing/collective_bandwidth.hpp"
 #include "sim/engine/sharing/fluid_kernel.hpp"
 #include "sim/machine/platform.hpp"
 #include "sim/machine/residency.hpp"
@@ -54,7 +55,6 @@ class CoResidentShare {
   /// As of BandwidthShare, of kernels with running blocks; the events of all of them are kept here,
   /// always.
   [[nodiscard]] std::int64_t own_time(const Kernel& kernel, std::int64_t now, bool& ticked) const;
-  [[nodiscard]] std::uint64_t rate_of(const Kernel& kernel) const;
   void update_demand(std::uint32_t index, std::vector<Kernel>& kernels, std::int64_t now);
   void set_event(const Kernel& kernel, std::int64_t own_time) {
     Member& member = members_[kernel.share];
@@ -62,7 +62,7 @@ class CoResidentShare {
     member.event = own_time;
     member.stale = true;
   }
-  void share(std::vector<Kernel>& kernels, std::int64_t now);
+  void share(std::vector<Kernel>& kernels, CollectiveBandwidth& collectives, std::int64_t now);
   [[nodiscard]] std::int64_t next_event() const { return next_; }
   [[nodiscard]] std::uint32_t due_alone() const { return due_alone_; }
   void take_due(std::vector<std::uint32_t>& due);
@@ -127,7 +127,9 @@ class CoResidentShare {
   void share_units(std::int64_t now);
   void find_largest(std::uint32_t unit_class);
   [[nodiscard]] std::uint64_t rate_of(const UnitClassState& units) const;
-  void share_bandwidth(std::vector<Kernel>& kernels, std::int64_t now);
+  void share_bandwidth(std::vector<Kernel>& kernels,
+                       CollectiveBandwidth& collectives,
+                       std::int64_t now);
   void set_limit(Member& member, Kernel& kernel, Limit limit, std::int64_t now) const;
   [[nodiscard]] std::int64_t time_of(const Member& member,
                                      const Kernel& kernel,

@@ -19,6 +19,7 @@ class DeviceShare {
   /// `oversubscribed`: may more blocks reside on a unit than it runs at full rate?
   void reset(const Device& device, bool oversubscribed) {
     bandwidth_.reset();
+    collectives_.reset();
     saturated_ = oversubscribed || device.co_residency_factor < 1.0;
     if (!saturated_) {
       units_.reset();
@@ -33,14 +34,13 @@ class DeviceShare {
 
   /// May some be slowed down? Then the events of kernels are kept here.
   [[nodiscard]] bool saturated() const { return saturated_; }
-  [[nodiscard]] bool overbooked() const { return bandwidth_.overbooked(); }
+  [[nodiscard]] bool overbooked() const { return bandwidth_.overbooked(collectives_.room()); }
   [[nodiscard]] std::int64_t own_time(const Kernel& kernel, std::int64_t now, bool& ticked) const {
     return units_ ? units_->own_time(kernel, now, ticked)
                   : bandwidth_.own_time(kernel, now, ticked);
   }
-  [[nodiscard]] std::uint64_t rate_of(const Kernel& kernel) const {
-    return units_ ? units_->rate_of(kernel) : bandwidth_.rate_of(kernel);
-  }
+  /// Collectives that move data beside the kernels; share() must follow a change.
+  [[nodiscard]] CollectiveBandwidth& collectives() { return collectives_; }
   void update_demand(std::uint32_t index, std::vector<Kernel>& kernels, std::int64_t now) {
     units_ ? units_->update_demand(index, kernels, now)
            : bandwidth_.update_demand(index, kernels, now);
@@ -56,9 +56,9 @@ class DeviceShare {
   }
   bool share(std::vector<Kernel>& kernels, std::int64_t now) {
     if (units_) {
-      units_->share(kernels, now);
+      units_->share(kernels, collectives_, now);
     } else {
-      saturated_ = bandwidth_.share(kernels, now);
+      saturated_ = bandwidth_.share(kernels, collectives_, now);
     }
     return saturated_;
   }
@@ -91,6 +91,7 @@ class DeviceShare {
 
  private:
   BandwidthShare bandwidth_;
+  CollectiveBandwidth collectives_;
   bool saturated_ = false;
   std::unique_ptr<CoResidentShare> units_;
 };

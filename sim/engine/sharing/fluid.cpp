@@ -207,10 +207,11 @@ void FluidSharing::share_changed_devices(std::int64_t now) {
 }
 
 void FluidSharing::note_rates(DeviceState& device) {
-  for (Engaged& engaged : device.engaged) {
-    const std::uint64_t rate = device.share.rate_of(kernels_[engaged.kernel]);
-    if (rate == engaged.rate) continue;
-    engaged.rate = rate;
+  const std::uint64_t rate = device.share.collectives().rate();
+  if (rate == device.engaged_rate && !device.newly_engaged) return;
+  device.engaged_rate = rate;
+  device.newly_engaged = false;
+  for (const Engaged& engaged : device.engaged) {
     notices_.push_back({engaged.kernel, Notice::What::rate});
   }
 }
@@ -364,19 +365,28 @@ void FluidSharing::release(StreamId stream, Time end) {
 void FluidSharing::engage(StreamId stream) {
   const std::uint32_t index = held_[stream.value()];
   Kernel& kernel = kernels_[index];
-  kernel.block_demand = kernel.held_demand;
-  device_of(kernel).engaged.push_back({.kernel = index});
+  DeviceState& device = device_of(kernel);
+  const CostTable::Entry& entry = costs_->entry(kernel.request.task, kernel.request.device);
+  const Engaged& engaged = device.engaged.emplace_back(Engaged{
+      .kernel = index,
+      .wanted = kernel.blocks_running * kernel.held_demand,
+      .guaranteed = static_cast<std::uint64_t>(entry.estimate.share *
+                                               static_cast<double>(fluid::whole_bandwidth))});
+  device.share.collectives().engage(engaged.wanted, engaged.guaranteed);
+  device.newly_engaged = true;
   touch(index, kernel);
 }
 
 FluidSharing::Completion FluidSharing::end_held(StreamId stream, Time now) {
   const std::uint32_t index = held_[stream.value()];
   const Kernel& kernel = kernels_[index];
-  std::vector<Engaged>& engaged = device_of(kernel).engaged;
-  *std::find_if(engaged.begin(), engaged.end(), [index](const Engaged& one) {
-    return one.kernel == index;
-  }) = engaged.back();
-  engaged.pop_back();
+  DeviceState& device = device_of(kernel);
+  const auto engaged = std::find_if(device.engaged.begin(),
+                                    device.engaged.end(),
+                                    [index](const Engaged& one) { return one.kernel == index; });
+  device.share.collectives().disengage(engaged->wanted, engaged->guaranteed);
+  *engaged = device.engaged.back();
+  device.engaged.pop_back();
   std::erase_if(notices_, [index](const Notice& notice) {
     return notice.kernel == index && notice.what == Notice::What::rate;
   });
@@ -438,6 +448,8 @@ void FluidSharing::reset(const Problem& problem) {
     state.changed = false;
     state.running.clear();
     state.engaged.clear();
+    state.engaged_rate = fluid::whole_rate;
+    state.newly_engaged = false;
     // Of equal devices, which follow each other, one tells.
     if (id == DeviceId{0} || platform_->kind_of(id) != kind) {
       kind = platform_->kind_of(id);

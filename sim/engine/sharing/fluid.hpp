@@ -150,17 +150,20 @@ class FluidSharing {
   };
   struct Engaged {
     std::uint32_t kernel = nil;
-    std::uint64_t rate = fluid::whole_rate;
+    std::uint64_t wanted = 0;  ///< of the bandwidth, by all its blocks
+    std::uint64_t guaranteed = 0;
   };
   struct DeviceState {
     std::uint32_t first_pool = 0;
     std::uint32_t pools = 0;
     double bandwidth = 0.0;  ///< bytes/s; 0 = not limited
     std::uint32_t resident = 0;
-    std::uint32_t resident_limit = 0;    ///< 0 = none
-    bool changed = false;                ///< in changed_devices_
-    std::vector<std::uint32_t> running;  ///< kernels
-    std::vector<Engaged> engaged;        ///< held ones of these that move data
+    std::uint32_t resident_limit = 0;                ///< 0 = none
+    bool changed = false;                            ///< in changed_devices_
+    std::vector<std::uint32_t> running;              ///< kernels
+    std::vector<Engaged> engaged;                    ///< held ones of these that move data
+    std::uint64_t engaged_rate = fluid::whole_rate;  ///< as they were told ...
+    bool newly_engaged = false;                      ///< ... but for new ones
     fluid::DeviceShare share;
     /// Next events of all kernels whose events `share` does not keep: the end of each cohort; of
     /// kernels with rounds ahead, and held ones, one.
@@ -341,7 +344,7 @@ template <class Changed>
 void FluidSharing::changed_rates(Changed&& changed) {
   for (const std::uint32_t index : new_rates_) {
     const Kernel& kernel = kernels_[index];
-    changed(kernel.request.stream, devices_[kernel.request.device.value()].share.rate_of(kernel));
+    changed(kernel.request.stream, device_of(kernel).engaged_rate);
   }
   new_rates_.clear();
 }
