@@ -202,19 +202,23 @@ TunedKernel ProductTuner::fastest(const std::string& kernel, std::vector<KernelP
                          typical.front())};
 }
 
-/// From which size on is the larger kernel the faster one?
+/// From which size on is the larger kernel the faster one? In rounds, as fastest().
 TunedKernel ProductTuner::switched() {
-  std::uint32_t from = never;
-  std::array<bool, switch_sides.size()> larger_wins{};
-  for (std::size_t i = 0; i < switch_sides.size(); ++i) {
-    progress_(done_++, total_);
-    const Product cube{.m = switch_sides[i], .n = switch_sides[i], .k = switch_sides[i]};
-    library_.set(switched_at(never));
-    const double small = seconds(cube);
-    library_.set(switched_at(0));
-    larger_wins[i] = seconds(cube) < small;
+  constexpr double none = 1e9;
+  std::array<double, switch_sides.size()> small{none, none, none, none};
+  std::array<double, switch_sides.size()> large = small;
+  for (int round = 0; round < rounds_; ++round) {
+    for (auto* least : {&small, &large}) {
+      progress_(done_++, total_);
+      library_.set(switched_at(least == &small ? never : 0));
+      for (std::size_t i = 0; i < switch_sides.size(); ++i) {
+        const std::size_t side = switch_sides[i];
+        least->at(i) = std::min(least->at(i), seconds({.m = side, .n = side, .k = side}));
+      }
+    }
   }
-  for (std::size_t i = switch_sides.size(); i > 0 && larger_wins[i - 1]; --i) {
+  std::uint32_t from = never;
+  for (std::size_t i = switch_sides.size(); i > 0 && large[i - 1] < small[i - 1]; --i) {
     from = static_cast<std::uint32_t>(switch_sides[i - 1]);
   }
   ProductParameters set = switched_at(from);
@@ -235,7 +239,7 @@ std::vector<TunedKernel> ProductTuner::tune(bool quick) {
         {direct(32, 8, 4, 1), direct(16, 4, 4, 0), direct(32, 4, 4, 0), direct(64, 16, 4, 1)});
     large.insert(large.end(), {indirect(64, 16, 4, 0), indirect(64, 16, 4, 1)});
   }
-  total_ = rounds_ * (small.size() + large.size()) + switch_sides.size();
+  total_ = rounds_ * (small.size() + large.size() + 2);
   std::vector<TunedKernel> tuned;
   library_.set(switched_at(never));
   tuned.push_back(fastest("XgemmDirect", std::move(small)));

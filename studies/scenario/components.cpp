@@ -222,7 +222,11 @@ const MachineSpec& Components::base_machine(const std::string& name) const {
   const auto found = machines_.find(name);
   if (found != machines_.end()) return found->second;
   MachineSpec machine = load_machine(name);
-  if (!keeps_sources_) machine.sources.clear();  // a sweep copies the rest many times
+  if (!keeps_sources_) {  // a sweep copies the rest many times; execution reads library parameters
+    std::erase_if(machine.sources, [](const NumberSource& one) {
+      return !one.pointer.starts_with("/device/clblast/");
+    });
+  }
   return machines_.emplace(name, std::move(machine)).first->second;
 }
 

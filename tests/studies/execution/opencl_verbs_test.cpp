@@ -114,10 +114,10 @@ TEST_CASE("CLBlast's parameters are those of a machine of this device, and resul
   CHECK(baseline.at("workloads").at(0).at("variants").at(0).at("difference").get<double>() < 1e-5);
 
   const auto products_of = [&](const std::string& machines) {
-    const Spec spec =
-        parse_spec(R"({"workload": "grid", "policy": "heft", "machine": )" + machines + "}",
-                   "spec.json",
-                   session.folder.path());
+    const Spec spec = parse_spec(
+        R"({"workload": {"kind": "grid"}, "policy": "heft", "machine": )" + machines + "}",
+        "spec.json",
+        session.folder.path());
     const Grid grid(spec);
     return machine_products(Components(spec, grid), grid, 0);
   };
