@@ -15,6 +15,8 @@
 namespace schedlab {
 namespace {
 
+constexpr std::size_t most_graphs = 64;  // of one site: with more, nothing says which is whole
+
 /// One launch of a graph with its nodes.
 struct Launched {
   std::uint32_t call = 0;
@@ -193,7 +195,9 @@ class LossFinder {
   /// The launch that this one, whose graph has no number, is a part of; nullptr if it is whole.
   [[nodiscard]] const Launched* sibling_of(const Launched& launch) const {
     const Alike& site = by_site_.at(launch.site);
-    if (launch.nest() == 0 || site.at(launch.names).size() > 1) return nullptr;
+    if (launch.nest() == 0 || site.size() > most_graphs || site.at(launch.names).size() > 1) {
+      return nullptr;
+    }
     const Launched* found = nullptr;
     std::size_t launches = 0;
     for (const auto& [names, alike] : site) {

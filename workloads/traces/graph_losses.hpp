@@ -17,9 +17,10 @@ namespace schedlab {
 ///           its siblings are those of its site if that launches one graph only, or the one graph
 ///           that its thread launches.
 /// Missing   nodes, where the largest sibling has more. Where graphs have no numbers, the names of
-///           the nodes must be those of a sibling with some left out, and be so only once at the
-///           site: what recurs is another graph. Launches while a thread captures do not run.
-/// Cost      O(nodes * sites), O(calls + operators) beyond.
+///           the nodes must be those of a sibling with some left out, and be so only once at a site
+///           of at most 64 graphs: what recurs is another graph. Launches while a thread captures
+///           do not run.
+/// Cost      O(64 * nodes), O(calls + operators) beyond.
 [[nodiscard]] std::vector<GraphLoss> find_graph_losses(const ImportedTrace& trace);
 
 /// "cudaGraphLaunch with correlation 17 at 1204.000 us: 2 of 339 nodes".
