@@ -21,11 +21,13 @@ std::optional<std::size_t> pass_of(PipelineWork work) {
     case PipelineWork::receive_activation:
     case PipelineWork::forward:
     case PipelineWork::send_activation:
+    case PipelineWork::gather_forward:
       return 0;
     case PipelineWork::recompute:
     case PipelineWork::receive_gradient:
     case PipelineWork::backward_data:
     case PipelineWork::send_gradient:
+    case PipelineWork::gather_backward:
       return 1;
     case PipelineWork::backward_weight:
       return 2;

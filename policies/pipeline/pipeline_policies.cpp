@@ -72,7 +72,8 @@ GradientSums sums_from(std::string_view word) {
 RankProgramOptions program_options(const Options& options) {
   return {.sums = sums_from(options.text("gradient_sums")),
           .transfers = options.text("transfers") == "blocking" ? PipelineTransfers::blocking
-                                                               : PipelineTransfers::overlapped};
+                                                               : PipelineTransfers::overlapped,
+          .prefetch = static_cast<std::size_t>(options.integer("prefetch"))};
 }
 
 std::vector<OptionSpec> program_option_specs() {
@@ -88,7 +89,13 @@ std::vector<OptionSpec> program_option_specs() {
            .doc = "overlapped: messages move while ranks compute; blocking: a rank "
                   "sends and receives as with MPI_Send and MPI_Recv, or MPI_Sendrecv "
                   "where two ranks send to each other.",
-           .allowed = {"overlapped", "blocking"}}};
+           .allowed = {"overlapped", "blocking"}},
+          {.name = "prefetch",
+           .default_value = std::int64_t{1},
+           .doc = "With the workload's zero 3: how many layers' parameters are gathered ahead of "
+                  "those in use, or stages' where a pass is one task.",
+           .minimum = 0,
+           .maximum = 1e6}};
 }
 
 PolicyInfo pipeline_info(const std::string& name,

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <span>
 #include <utility>
@@ -104,6 +105,9 @@ class RankProgramWriter {
     plan_.hosts[HostId{rank}].name = fmt::format("rank {}", rank);
     sent_.clear();
     begin_streams(rank);
+    gathers_ = StreamId::none();
+    gathered_.clear();
+    used_.clear();
     begin_parts(rank);
     const std::uint32_t line = ranks_.line(rank);
     std::span<const PipelineStep> steps = overlapping(order, 0);
@@ -204,9 +208,53 @@ class RankProgramWriter {
     for_each_task(line, steps, [this](TaskId task) { launch(task); });
   }
 
+  [[nodiscard]] bool gathers(TaskId task) const {
+    const PipelineWork work = *pipeline_work(graph_.tags(task));
+    return work == PipelineWork::gather_forward || work == PipelineWork::gather_backward;
+  }
+
+  EventId record(StreamId stream) {
+    const EventId event{plan_.event_count++};
+    calls_->push_back(HostCall::record(stream, event));
+    return event;
+  }
+
+  /// On a stream of its own, no more ahead than `prefetch` of those that were used up.
+  void launch_gather(TaskId task) {
+    if (!gathers_.valid()) {
+      gathers_ = plan_.streams.push_back(
+          {.device = compute_device(), .priority = 0, .name = "parameters"});
+    }
+    if (used_.size() > options_.prefetch) {
+      calls_->push_back(HostCall::wait(gathers_, used_[used_.size() - 1 - options_.prefetch]));
+    }
+    calls_->push_back(HostCall::launch(gathers_, task));
+    gathered_[task] = record(gathers_);
+  }
+
+  [[nodiscard]] DeviceId compute_device() const { return plan_.streams[compute_].device; }
+
+  /// Is it the last on the rank that reads what `gather` brought?
+  [[nodiscard]] bool last_reader(TaskId gather, TaskId task) const {
+    const auto readers = graph_.successors(gather);
+    return std::none_of(
+        readers.begin(), readers.end(), [task](TaskId other) { return task < other; });
+  }
+
   void launch(TaskId task) {
+    if (gathers(task)) return launch_gather(task);
     messages_.for_each_needed(task, [this](std::uint32_t message) { receive(message); });
+    bool uses_up = false;
+    if (gathers_.valid()) {
+      for (const TaskId before : graph_.predecessors(task)) {
+        const auto gather = gathered_.find(before);
+        if (gather == gathered_.end()) continue;
+        calls_->push_back(HostCall::wait(compute_, gather->second));
+        uses_up = uses_up || last_reader(before, task);
+      }
+    }
     calls_->push_back(HostCall::launch(compute_, task));
+    if (uses_up) used_.push_back(record(compute_));
     if (parts_.empty()) return;
     for (const TaskId after : graph_.successors(task)) {
       const auto part = std::find_if(
@@ -309,6 +357,9 @@ class RankProgramWriter {
   std::vector<HostCall>* calls_ = nullptr;
   StreamId compute_;
   StreamId comm_;
+  StreamId gathers_;                    // none(): no parameters are gathered
+  std::map<TaskId, EventId> gathered_;  // by the task that gathers
+  std::vector<EventId> used_;           // behind the last that reads what was gathered, in order
   std::vector<Part> parts_;
   std::vector<std::uint32_t> sent_;
   std::vector<std::uint32_t> made_;    // messages of the present step

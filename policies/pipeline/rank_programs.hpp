@@ -30,6 +30,8 @@ enum class GradientSums : std::uint8_t {
 struct RankProgramOptions {
   GradientSums sums = GradientSums::overlapped;
   PipelineTransfers transfers = PipelineTransfers::overlapped;
+  /// Of parameters that replicas have in parts: so many more are gathered than those in use.
+  std::size_t prefetch = 1;
 };
 
 /// The shape of a graph whose tasks are tagged as sim/pipeline/pipeline_work.hpp says. Throws
@@ -37,8 +39,9 @@ struct RankProgramOptions {
 [[nodiscard]] PipelineShape pipeline_shape(const TaskGraph& graph, const std::string& policy);
 
 /// One host program per rank: the tasks of its steps in their order on one stream, the parts of
-/// collectives on another, then the updates. The host waits for a message before the first task
-/// that needs it, and for the stream before it sends. Message i is rank_messages(graph)[i].
+/// collectives on another, gathered parameters on a third, then the updates. The host waits for a
+/// message before the first task that needs it, and for the stream before it sends. Message i is
+/// rank_messages(graph)[i].
 ///
 /// Throws InfeasibleError as pipeline_shape(); ContractViolation if `order` leaves out a pass.
 /// Cost O(tasks log messages + edges).

@@ -22,7 +22,9 @@ std::string_view to_string(PipelineWork work) {
                                                                            "send_gradient",
                                                                            "backward_weight",
                                                                            "all_reduce",
-                                                                           "update"};
+                                                                           "update",
+                                                                           "gather_forward",
+                                                                           "gather_backward"};
   return words[static_cast<std::size_t>(work)];
 }
 
@@ -56,7 +58,8 @@ PipelineRanks pipeline_ranks(const TaskGraph& graph) {
       static_cast<std::uint32_t>(std::count(has_first_stage.begin(), has_first_stage.end(), true));
   for (const CollectiveId id : graph.collectives().ids()) {
     const auto parts = graph.collectives().tasks(id);
-    if (pipeline_work(graph.tags(parts.front())) == PipelineWork::all_reduce) continue;
+    const PipelineWork work = *pipeline_work(graph.tags(parts.front()));
+    if (joins_replicas(work) || work == PipelineWork::update) continue;
     ranks.tensor_parallel = static_cast<std::uint32_t>(parts.size());
     break;
   }

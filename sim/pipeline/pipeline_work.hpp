@@ -27,10 +27,18 @@ enum class PipelineWork : std::uint8_t {
   backward_data,
   send_gradient,
   backward_weight,
-  all_reduce,  ///< of gradients over data-parallel replicas, or over stages with tied parameters
+  all_reduce,  ///< of gradients over data-parallel replicas, or over stages with tied parameters;
+               ///< a reduce-scatter where each keeps a part
   update,
+  gather_forward,   ///< of parameters that the replicas keep in parts, before forward
+  gather_backward,  ///< the same before backward_data
 };
-inline constexpr std::size_t pipeline_work_count = 11;
+inline constexpr std::size_t pipeline_work_count = 13;
+
+/// Does it move gradients or parameters between replicas?
+[[nodiscard]] constexpr bool joins_replicas(PipelineWork work) {
+  return work == PipelineWork::all_reduce || work >= PipelineWork::gather_forward;
+}
 
 /// Names of operations at stage level.
 [[nodiscard]] std::string_view to_string(PipelineWork work);

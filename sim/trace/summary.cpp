@@ -346,7 +346,7 @@ void Summarizer::fill_pipeline(const Problem& problem, const Trace& trace, Summa
   double work = 0;
   for (const TaskSpan& span : trace.tasks) {
     const auto what = pipeline_work(problem.graph.tags(span.task));
-    if (what && *what != PipelineWork::all_reduce) {
+    if (what && !joins_replicas(*what)) {
       work += static_cast<double>(span.duration().count());
     }
   }

@@ -78,6 +78,11 @@ class SpecReader {
     }
     try {
       LayerFile model = make_layers(root_.at("layers").at("kind").get<std::string>(), given);
+      if (model.graph.expert_parallel) {
+        throw InfeasibleError(
+            "partition: files of layers have no experts that ranks share\n  leave out "
+            "expert_parallel");
+      }
       spec_.graph = std::move(model.graph);
       return model;
     } catch (const InputError& error) {

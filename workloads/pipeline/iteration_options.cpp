@@ -32,6 +32,12 @@ void add_round_options(std::vector<OptionSpec>& options) {
   options.push_back(size_option("microbatches", 8, "of each replica in an iteration"));
   options.push_back(size_option(
       "batch", 0, "samples of an iteration in all replicas; 0: samples for each micro-batch", 0));
+  options.push_back(size_option("zero",
+                                0,
+                                "stage of ZeRO: replicas divide optimizer state (1), gradients (2) "
+                                "and parameters (3, as FSDP)",
+                                0,
+                                3));
   options.push_back({.name = "recompute",
                      .default_value = false,
                      .doc = "Keep the input of a stage only and do forward again in backward."});
@@ -88,6 +94,7 @@ void set_round(const Options& o, std::int64_t samples, PipelineSpec& spec) {
         fmt::format("{}", max_tasks));
   }
 
+  spec.zero = static_cast<std::uint32_t>(o.integer("zero"));
   spec.recompute = o.flag("recompute");
   spec.compression_ratio = o.number("compression_ratio");
   spec.compression_rate = Bandwidth{o.number("compression_gb_per_s") * 1e9};

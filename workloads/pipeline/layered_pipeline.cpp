@@ -26,12 +26,18 @@ class LayerPieces {
     all.operations = graph.operations;
   }
 
-  /// Those of the layers of a stage; backward visits layers from last to first.
-  [[nodiscard]] LayerOperations of(const PartitionStage& stage, LayerPass pass) {
+  /// Those of the layers of a stage; backward visits layers from last to first. `parameters`: what
+  /// each reads first.
+  [[nodiscard]] LayerOperations of(const PartitionStage& stage,
+                                   LayerPass pass,
+                                   std::vector<Bytes>* parameters = nullptr) {
     LayerOperations result;
     const auto add = [&](LayerId id) {
       const LayerOperations& pieces = of(graph_.layers[id], pass);
       result.insert(result.end(), pieces.begin(), pieces.end());
+      if (parameters == nullptr || pieces.empty()) return;
+      parameters->push_back(graph_.layers[id].parameters);
+      parameters->resize(result.size());
     };
     if (pass == LayerPass::forward) {
       std::for_each(stage.layers.begin(), stage.layers.end(), add);
@@ -185,10 +191,11 @@ StageOperators stage_operators(const LayerGraph& graph,
   LayerPieces pieces{graph};
   std::vector<StageOperators::Passes> stages;
   for (const PartitionStage& stage : partition.stages) {
-    stages.push_back({.forward = pieces.of(stage, LayerPass::forward),
-                      .backward_data = pieces.of(stage, LayerPass::backward_data),
-                      .backward_weight = pieces.of(stage, LayerPass::backward_weight),
-                      .update = pieces.updates_of(stage)});
+    StageOperators::Passes& own = stages.emplace_back();
+    own.forward = pieces.of(stage, LayerPass::forward, &own.forward_parameters);
+    own.backward_data = pieces.of(stage, LayerPass::backward_data, &own.backward_parameters);
+    own.backward_weight = pieces.of(stage, LayerPass::backward_weight);
+    own.update = pieces.updates_of(stage);
   }
   if (!whole_passes) {
     pieces.all.stages = std::move(stages);

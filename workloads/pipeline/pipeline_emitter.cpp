@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/pipeline/pipeline_emitter.hpp"
 
+#include "sim/base/ceil_div.hpp"
 #include "sim/base/error.hpp"
 
 #include <fmt/format.h>
@@ -17,6 +18,7 @@ PipelineEmitter::PipelineEmitter(const PipelineSpec& spec)
       map_{.places = static_cast<std::uint32_t>(spec.profile.stages.size()) / spec.virtual_stages,
            .microbatches = static_cast<std::uint32_t>(spec.microbatches),
            .placement = spec.placement},
+      zero_(spec.replicas > 1 ? spec.zero : 0),
       compression_(spec.compression_ratio),
       rate_(spec.compression_rate),
       links_to_(spec.profile.stages.size()),
@@ -28,6 +30,7 @@ PipelineEmitter::PipelineEmitter(const PipelineSpec& spec)
     links_from_[spec.profile.links[i].from].push_back(i);
     links_to_[spec.profile.links[i].to].push_back(i);
   }
+  sharded_.resize(spec.tensor_parallel);
   if (!spec.operators) return;
   for (const Operation& each : spec.operators->operations) builder_.add_operation(each);
   lane_offset_.assign(spec.tensor_parallel, 0);
@@ -38,12 +41,28 @@ PipelineEmitter::PipelineEmitter(const PipelineSpec& spec)
     lane_offset_[lane] = lane * static_cast<std::uint32_t>(others.size());
     for (const Operation& each : others) builder_.add_operation(each);
   }
+  if (zero_ == 0) return;
+  for (const StageOperators::Passes& passes : spec.operators->stages) {
+    for (const OperationId id : passes.update) {
+      const auto [found, is_new] = shared_updates_.try_emplace(id);
+      if (!is_new) continue;
+      Operation part = spec.operators->operations[id];
+      part.fixed_duration = part.fixed_duration / spec.replicas;
+      for (Kernel& kernel : part.kernels) {
+        kernel.flops = kernel.flops * (1.0 / spec.replicas);
+        kernel.bytes_read = share(kernel.bytes_read, 1);
+        kernel.bytes_written = share(kernel.bytes_written, 1);
+      }
+      found->second = builder_.add_operation(part);
+    }
+  }
 }
 
 void PipelineEmitter::begin_line(std::uint32_t line, std::vector<std::int64_t> samples) {
   line_ = line;
   if (line % spec_.tensor_parallel == 0) collectives_.clear();
   next_collective_ = 0;
+  next_sharded_ = 0;
   samples_ = std::move(samples);
   cargo_.assign(spec_.profile.links.size(), std::vector<Cargo>(samples_.size()));
   labels_.assign(samples_.size(), TensorId::none());
@@ -51,7 +70,7 @@ void PipelineEmitter::begin_line(std::uint32_t line, std::vector<std::int64_t> s
     for (std::uint32_t stage = 0; stage < stage_count(); ++stage) {
       weight_gradients_[index({line, stage, copy})] =
           builder_.add_tensor({.name = fmt::format("weight_gradients({})", stage),
-                               .bytes = spec_.profile.stages[stage].parameters,
+                               .bytes = share(spec_.profile.stages[stage].parameters, 2),
                                .accumulate = true});
     }
   }
@@ -110,20 +129,77 @@ CollectiveId PipelineEmitter::next_collective(OperationId id) {
   return collectives_.at(next_collective_++);
 }
 
+Bytes PipelineEmitter::share(Bytes bytes, std::uint32_t from_zero) const {
+  return zero_ < from_zero ? bytes : Bytes{ceil_div(bytes.count(), std::int64_t{spec_.replicas})};
+}
+
+CollectiveId PipelineEmitter::next_sharded(CollectiveOp op, Bytes bytes) {
+  std::vector<CollectiveId>& of_lane = sharded_[line_ % spec_.tensor_parallel];
+  if (line_ < spec_.tensor_parallel) {
+    of_lane.push_back(
+        builder_.add_collective({.op = op, .bytes = bytes, .algorithm = spec_.algorithm}));
+  }
+  return of_lane.at(next_sharded_++);
+}
+
+TaskId PipelineEmitter::join_replicas(
+    std::uint32_t stage, std::int64_t microbatch, PipelineWork work, CollectiveOp op, Bytes bytes) {
+  const TaskId part =
+      task(stage, microbatch, work, operation(PipelineWork::all_reduce, Duration{0}));
+  builder_.joins(part, next_sharded(op, bytes));
+  return part;
+}
+
+TensorId PipelineEmitter::gathered(std::uint32_t stage,
+                                   std::int64_t microbatch,
+                                   PipelineWork work,
+                                   std::size_t operation) {
+  const bool forward = work == PipelineWork::forward;
+  const bool backward = work == PipelineWork::recompute || work == PipelineWork::backward_data;
+  if (zero_ < 3 || !(forward || backward)) return TensorId::none();
+  Bytes bytes = operation == 0 ? spec_.profile.stages[stage].parameters : Bytes{0};
+  if (spec_.operators) {
+    const StageOperators::Passes& passes = spec_.operators->stages[stage];
+    const auto& parameters = work == PipelineWork::backward_data ? passes.backward_parameters
+                                                                 : passes.forward_parameters;
+    if (!parameters.empty()) bytes = parameters.at(operation);
+  }
+  if (bytes <= Bytes{0}) return TensorId::none();
+  const TaskId part =
+      join_replicas(stage,
+                    microbatch,
+                    forward ? PipelineWork::gather_forward : PipelineWork::gather_backward,
+                    CollectiveOp::all_gather,
+                    bytes);
+  const TensorId whole = tensor("gathered_parameters", stage, microbatch, bytes);
+  builder_.writes(part, whole);
+  return whole;
+}
+
 PipelineEmitter::Span PipelineEmitter::pass(std::uint32_t stage,
                                             std::int64_t microbatch,
                                             PipelineWork work) {
   const std::vector<OperationId>* list = operators(work, stage);
   if (list != nullptr && !list->empty()) {
     Span span{};
-    for (const OperationId id : *list) {
-      const OperationId own{id.value() + lane_offset_[line_ % spec_.tensor_parallel]};
+    TensorId parameters;
+    for (std::size_t i = 0; i < list->size(); ++i) {
+      const OperationId id = (*list)[i];
+      const TensorId more = gathered(stage, microbatch, work, i);
+      if (more.valid() && parameters.valid()) builder_.reads(span.last, parameters);
+      if (more.valid()) parameters = more;
+      const OperationId own =
+          zero_ > 0 && work == PipelineWork::update
+              ? shared_updates_.at(id)
+              : OperationId{id.value() + lane_offset_[line_ % spec_.tensor_parallel]};
       const TaskId next = task(stage, microbatch, work, own);
+      if (more.valid()) builder_.reads(next, more);
       if (spec_.operators->collectives.contains(id)) builder_.joins(next, next_collective(id));
       if (span.last.valid()) builder_.add_edge(span.last, next);
       if (!span.first.valid()) span.first = next;
       span.last = next;
     }
+    if (parameters.valid()) builder_.reads(span.last, parameters);
     return span;
   }
   const StageProfile& profile = spec_.profile.stages[stage];
@@ -133,10 +209,12 @@ PipelineEmitter::Span PipelineEmitter::pass(std::uint32_t stage,
         microbatch < 0 ? 0 : samples_[static_cast<std::size_t>(microbatch)];
     duration = work == PipelineWork::backward_data     ? profile.backward_data.of(samples)
                : work == PipelineWork::backward_weight ? profile.backward_weight.of(samples)
-               : work == PipelineWork::update          ? profile.update
-                                                       : profile.forward.of(samples);
+               : work == PipelineWork::update ? profile.update / (zero_ > 0 ? spec_.replicas : 1)
+                                              : profile.forward.of(samples);
   }
+  const TensorId parameters = gathered(stage, microbatch, work, 0);
   const TaskId only = task(stage, microbatch, work, operation(work, duration));
+  if (parameters.valid()) builder_.reads(only, parameters);
   return {only, only};
 }
 
@@ -284,7 +362,18 @@ void PipelineEmitter::backward(std::uint32_t stage, std::int64_t microbatch) {
     builder_.reads(weight.last, kept);
   }
   const std::uint32_t copy = map_.copy_of(static_cast<std::uint32_t>(microbatch));
-  builder_.writes(weight.last, weight_gradients_[index({line_, stage, copy})]);
+  const std::size_t holder = index({line_, stage, copy});
+  if (zero_ < 2 || profile.parameters <= Bytes{0}) {
+    builder_.writes(weight.last, weight_gradients_[holder]);
+    return;
+  }
+  const TensorId whole = tensor("gradients", stage, microbatch, profile.parameters);
+  builder_.writes(weight.last, whole);
+  const TaskId part = join_replicas(
+      stage, -1, PipelineWork::all_reduce, CollectiveOp::reduce_scatter, profile.parameters);
+  builder_.reads(part, whole);
+  builder_.writes(part, weight_gradients_[holder]);
+  reduced_[holder].push_back(part);
 }
 
 void PipelineEmitter::join(std::uint32_t first_stage,
@@ -295,7 +384,9 @@ void PipelineEmitter::join(std::uint32_t first_stage,
   for (const Holder& part : parts) ranks.insert(rank_of(part));
   if (ranks.size() < 2 || bytes <= Bytes{0}) return;
   const CollectiveId collective = builder_.add_collective(
-      {.op = CollectiveOp::all_reduce, .bytes = bytes, .algorithm = spec_.algorithm});
+      {.op = zero_ > 0 ? CollectiveOp::reduce_scatter : CollectiveOp::all_reduce,
+       .bytes = bytes,
+       .algorithm = spec_.algorithm});
   const OperationId all_reduce = operation(PipelineWork::all_reduce, Duration{0});
   for (const Holder& holder : parts) {
     const auto [part, is_new] = by_rank.try_emplace(rank_of(holder));
@@ -338,6 +429,7 @@ void PipelineEmitter::join_lanes(Bytes bytes, const std::vector<std::uint32_t>& 
 }
 
 void PipelineEmitter::synchronize() {
+  if (zero_ >= 2) return;
   for (std::uint32_t stage = 0; stage < stage_count(); ++stage) {
     const Bytes experts = spec_.profile.stages[stage].expert_parameters;
     Bytes own = spec_.profile.stages[stage].parameters - experts;
@@ -354,7 +446,10 @@ void PipelineEmitter::synchronize() {
 }
 
 void PipelineEmitter::update() {
+  std::vector<std::size_t> begin;  // by lane
+  for (const std::vector<CollectiveId>& of_lane : sharded_) begin.push_back(of_lane.size());
   for (line_ = 0; line_ < line_count(); ++line_) {
+    next_sharded_ = begin[line_ % spec_.tensor_parallel];
     for (std::uint32_t i = 0; i < stage_count() * map_.copies(); ++i) {
       const std::uint32_t stage = i % stage_count();
       copy_ = i / stage_count();
@@ -364,11 +459,15 @@ void PipelineEmitter::update() {
       builder_.reads(span.first, weight_gradients_[at]);
       if (span.last != span.first) builder_.reads(span.last, weight_gradients_[at]);
       for (const TaskId part : reduced_[at]) builder_.add_edge(part, span.first);
-      const TensorId weights =
-          builder_.add_tensor({.name = fmt::format("parameters({})", stage),
-                               .bytes = profile.parameters + profile.optimizer_state,
-                               .persistent = true});
+      const TensorId weights = builder_.add_tensor(
+          {.name = fmt::format("parameters({})", stage),
+           .bytes = share(profile.parameters, 3) + share(profile.optimizer_state, 1),
+           .persistent = true});
       builder_.writes(span.last, weights);
+      if (zero_ == 0 || zero_ == 3 || profile.parameters <= Bytes{0}) continue;
+      const TaskId gather = join_replicas(
+          stage, -1, PipelineWork::update, CollectiveOp::all_gather, profile.parameters);
+      builder_.add_edge(span.last, gather);
     }
   }
 }

@@ -79,6 +79,21 @@ class PipelineEmitter {
   /// The line's next part of a collective within a pass: a replica's first line makes the
   /// collectives, its other lines come to them in the same order.
   [[nodiscard]] CollectiveId next_collective(OperationId id);
+  /// Ranks of a lane in all replicas come to the same collectives in the same order: the next one.
+  [[nodiscard]] CollectiveId next_sharded(CollectiveOp op, Bytes bytes);
+  /// A part of it that moves parameters or gradients of a stage.
+  TaskId join_replicas(std::uint32_t stage,
+                       std::int64_t microbatch,
+                       PipelineWork work,
+                       CollectiveOp op,
+                       Bytes bytes);
+  /// With ZeRO 3: parameters for an operation of a pass; none(): it needs no more.
+  [[nodiscard]] TensorId gathered(std::uint32_t stage,
+                                  std::int64_t microbatch,
+                                  PipelineWork work,
+                                  std::size_t operation);
+  /// What a replica keeps of bytes that are divided from this stage of ZeRO on.
+  [[nodiscard]] Bytes share(Bytes bytes, std::uint32_t from_zero) const;
   /// The tasks of one pass, one after another.
   Span pass(std::uint32_t stage, std::int64_t microbatch, PipelineWork work);
   [[nodiscard]] TensorId tensor(std::string_view name,
@@ -122,6 +137,7 @@ class PipelineEmitter {
 
   const PipelineSpec& spec_;
   StageMap map_;
+  std::uint32_t zero_;                      // 0 with one replica
   std::vector<std::uint32_t> lane_offset_;  // of operations, by lane
   double compression_;
   Bandwidth rate_;
@@ -131,9 +147,12 @@ class PipelineEmitter {
   std::vector<std::vector<std::size_t>> links_from_;  // likewise
 
   std::uint32_t line_ = 0;
-  std::uint32_t copy_ = 0;                 // that is updated
-  std::vector<CollectiveId> collectives_;  // of the passes of the present replica
-  std::size_t next_collective_ = 0;        // of the present line
+  std::uint32_t copy_ = 0;                             // that is updated
+  std::map<OperationId, OperationId> shared_updates_;  // by that of the whole
+  std::vector<std::vector<CollectiveId>> sharded_;     // by lane
+  std::size_t next_sharded_ = 0;                       // of the present line
+  std::vector<CollectiveId> collectives_;              // of the passes of the present replica
+  std::size_t next_collective_ = 0;                    // of the present line
   std::vector<std::int64_t> samples_;
   std::vector<PassState> passes_;
   std::vector<std::vector<Cargo>> cargo_;  // by link, micro-batch

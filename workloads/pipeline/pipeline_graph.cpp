@@ -38,6 +38,20 @@ void expect_samples(const PipelineSpec& spec) {
   }
 }
 
+void expect_sharding(const PipelineSpec& spec) {
+  if (spec.zero == 0) return;
+  if (spec.profile.tied.empty() && !spec.expert_parallel &&
+      spec.placement != StagePlacement::bidirectional) {
+    return;
+  }
+  throw InfeasibleError(
+      fmt::format("pipeline: zero {} does not divide {}\n  set zero to 0, or leave that out",
+                  spec.zero,
+                  spec.expert_parallel         ? "parameters beside expert_parallel"
+                  : !spec.profile.tied.empty() ? "parameters that several stages have tied"
+                                               : "stages of two directions"));
+}
+
 }  // namespace
 
 TaskGraph pipeline_graph(const PipelineSpec& spec) {
@@ -56,6 +70,7 @@ TaskGraph pipeline_graph(const PipelineSpec& spec) {
   SCHEDLAB_EXPECTS(!spec.operators || spec.operators->stages.size() == stages,
                    "operators of every stage");
   expect_samples(spec);
+  expect_sharding(spec);
   detail::PipelineEmitter emitter{spec};
   const std::vector<std::int64_t> shares = equal_parts(spec.batch, spec.replicas);
   for (std::uint32_t line = 0; line < spec.replicas * spec.tensor_parallel; ++line) {

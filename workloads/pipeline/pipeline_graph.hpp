@@ -21,6 +21,10 @@ struct StageOperators {
     std::vector<OperationId> backward_data;
     std::vector<OperationId> backward_weight;
     std::vector<OperationId> update;
+    /// Bytes of parameters that each of the operations of `forward` and `backward_data` reads that
+    /// none before it has read.
+    std::vector<Bytes> forward_parameters{};
+    std::vector<Bytes> backward_parameters{};
   };
   IdVector<OperationId, Operation> operations;
   /// Operations of kind `collective`: what the ranks that share the stage do together.
@@ -45,9 +49,11 @@ struct PipelineSpec {
   std::int64_t batch =
       1;  ///< samples of an iteration, shared by all replicas as equally as possible
   std::int64_t microbatches = 1;  ///< of each replica, as equal as possible
-  bool recompute = false;         ///< keep the input of a stage only; forward again in backward
-  double compression_ratio = 1;   ///< activations and their gradients are sent so much smaller
-  Bandwidth compression_rate{};   ///< at which they are (de)compressed, on either end; 0: at once
+  /// Stage of ZeRO: replicas divide optimizer state (1), gradients (2) and parameters (3).
+  std::uint32_t zero = 0;
+  bool recompute = false;        ///< keep the input of a stage only; forward again in backward
+  double compression_ratio = 1;  ///< activations and their gradients are sent so much smaller
+  Bandwidth compression_rate{};  ///< at which they are (de)compressed, on either end; 0: at once
   /// Tasks of their own pack and unpack all that travels between ranks, for the costs of its link.
   bool packs = false;
   CollectiveAlgorithm algorithm = CollectiveAlgorithm::automatic;
@@ -68,7 +74,14 @@ struct PipelineSpec {
 /// to the last backward pass; what it sends until the pass that reads it ends. Received activations
 /// are part of what the stage keeps; buffers of messages are not counted.
 ///
-/// Throws InfeasibleError if there are fewer samples than micro-batches, or unequal micro-batches
+/// ZeRO (Rajbhandari et al., arXiv 1910.02054), P bytes of parameters among n replicas: stage 1
+/// reduce-scatters P bytes of gradients once, updates 1/n of the parameters and gathers all; stage
+/// 2 reduce-scatters them after each micro-batch, so that only 1/n is kept; stage 3 (FSDP) keeps
+/// 1/n of the parameters and gathers them before each forward pass and each backward_data,
+/// operation by operation where there are operators, and does not after the update.
+///
+/// Throws InfeasibleError if there are fewer samples than micro-batches, ZeRO with tied parameters,
+/// experts or two directions, or unequal micro-batches
 /// at operator level; ContractViolation for an invalid profile or virtual stages that do not divide
 /// the stages. Cost O(tasks).
 [[nodiscard]] TaskGraph pipeline_graph(const PipelineSpec& spec);
