@@ -256,26 +256,38 @@ std::vector<std::size_t> parameter_owners(const NetSpec& net) {
   return owners;
 }
 
-std::int64_t layer_parameters(const NetLayerSpec& layer, const SampleShape& input) {
+std::vector<ParameterArray> parameter_arrays(const NetLayerSpec& layer, const SampleShape& input) {
+  const std::int64_t row = input.width * input.channels;
+  const std::int64_t units = layer.units;
   switch (layer.kind) {
     case NetLayerKind::dense:
-      return ((layer.per_row ? input.width * input.channels : input.elements()) + 1) * layer.units;
+      return {{"weight", {layer.per_row ? row : input.elements(), units}}, {"bias", {units}}};
     case NetLayerKind::conv2d:
-      return (layer.kernel * layer.kernel * input.channels + 1) * layer.units;
+      return {{"weight", {layer.kernel, layer.kernel, input.channels, units}}, {"bias", {units}}};
     case NetLayerKind::lstm:
-      return (input.width * input.channels + layer.units + 1) * 4 * layer.units;
+      return {{"input", {row, 4, units}}, {"hidden", {units, 4, units}}, {"bias", {4, units}}};
     case NetLayerKind::embedding:
-      return (layer.vocabulary + input.height) * layer.units;
+      return {{"words", {layer.vocabulary, units}}, {"positions", {input.height, units}}};
     case NetLayerKind::layer_norm:
-      return 2 * input.width * input.channels;
+      return {{"gain", {row}}, {"bias", {row}}};
     case NetLayerKind::max_pool:
     case NetLayerKind::dropout:
     case NetLayerKind::attention:
     case NetLayerKind::gelu:
     case NetLayerKind::add:
-      return 0;
+      return {};
   }
-  return 0;
+  return {};
+}
+
+std::int64_t layer_parameters(const NetLayerSpec& layer, const SampleShape& input) {
+  std::int64_t sum = 0;
+  for (const ParameterArray& array : parameter_arrays(layer, input)) {
+    std::int64_t size = 1;
+    for (const std::int64_t each : array.shape) size *= each;
+    sum += size;
+  }
+  return sum;
 }
 
 }  // namespace schedlab

@@ -119,7 +119,16 @@ struct LayerReads {
 /// Index of the layer whose parameters each layer uses: its own, or that of `shares`.
 [[nodiscard]] std::vector<std::size_t> parameter_owners(const NetSpec& net);
 
-/// Number of parameters of a layer whose samples have shape `input`.
+/// One array of a layer's parameters, its last size fastest.
+struct ParameterArray {
+  std::string name;
+  std::vector<std::int64_t> shape;
+};
+/// Those of a layer whose samples have shape `input`, in their order: weight and bias; of an lstm
+/// input, hidden and bias, gate by gate; words and positions; gain and bias. None: no parameters.
+[[nodiscard]] std::vector<ParameterArray> parameter_arrays(const NetLayerSpec& layer,
+                                                           const SampleShape& input);
+/// Number of all of them.
 [[nodiscard]] std::int64_t layer_parameters(const NetLayerSpec& layer, const SampleShape& input);
 
 }  // namespace schedlab

@@ -90,8 +90,20 @@ TrainingStage::TrainingStage(const NetSpec& net,
     if (size == 0 || block < blocks_.size()) continue;
     blocks_.push_back({.owner = owners[i], .offset = parameters_.size(), .size = size});
     parameters_.resize(parameters_.size() + size);
-    layers_.back()->initialize(std::span{parameters_}.last(size),
-                               layer_key(setting.seed, owners[i], false));
+    const std::span<float> own = std::span{parameters_}.last(size);
+    if (setting.parameters == nullptr) {
+      layers_.back()->initialize(own, layer_key(setting.seed, owners[i], false));
+      continue;
+    }
+    std::size_t before = 0;
+    for (std::size_t k = 0; k < owners[i]; ++k) {
+      if (owners[k] == k) {
+        before += static_cast<std::size_t>(layer_parameters(net.layers[k], shapes[k]));
+      }
+    }
+    SCHEDLAB_EXPECTS(before + size <= setting.parameters->size(), "parameters of the whole net");
+    std::copy_n(
+        setting.parameters->begin() + static_cast<std::ptrdiff_t>(before), size, own.begin());
   }
   gradients_.assign(parameters_.size(), 0.0F);
   optimizer_ = ParameterOptimizer(setting.optimizer, parameters_.size());

@@ -26,6 +26,8 @@ struct TrainingSetting {
   std::uint64_t seed = 1;  ///< of weights and dropout masks
   /// Keep only what goes into the stage, and make the rest again before the backward pass.
   bool recompute = false;
+  /// Parameters to begin with, of the whole net in its order; nullptr: by the seed.
+  std::shared_ptr<const std::vector<float>> parameters{};
 };
 
 /// Some consecutive layers of a net with their parameters, gradients and optimizer, and what is

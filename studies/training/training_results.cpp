@@ -12,6 +12,7 @@
 #include "sim/trace/measured_durations.hpp"
 #include "sim/trace/metrics.hpp"
 #include "sim/trace/metrics_json.hpp"
+#include "studies/training/parameter_file.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -256,6 +257,7 @@ RunFiles write_training_files(const std::filesystem::path& folder, const Trainin
   };
   write("training.json", training_results_json(results));
   write("losses.csv", losses_csv(results.run));
+  write("parameters.npz", parameters_npz(results.resolved.training.net, results.run.parameters));
   write("trace.json", chrome_json(document, {}));
   write("predicted_trace.json", chrome_json(predicted, {}));
   write("metrics.json",

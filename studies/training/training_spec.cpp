@@ -8,12 +8,14 @@
 #include "studies/base/former_keys.hpp"
 #include "studies/base/json_node.hpp"
 #include "studies/base/schema_check.hpp"
+#include "studies/training/parameter_file.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <filesystem>
+#include <memory>
 #include <utility>
 
 namespace schedlab {
@@ -22,6 +24,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 SampleShape shape_of(const Json& json) {
+  if (json.at("kind") == "text") return {json.at("length"), 1, 1};
   return {json.at("shape").at(0), json.at("shape").at(1), json.at("shape").at(2)};
 }
 
@@ -38,6 +41,9 @@ TrainingData data_from(const Json& json,
     return split_for_testing(samples, order_seed);
   }
   const std::filesystem::path path = folder / json.at("path").get<std::string>();
+  if (json.at("kind") == "text") {
+    return split_for_testing(text_samples(read_file(path), path, shape.height), order_seed);
+  }
   if (json.at("kind") == "idx") return read_idx_folder(path, shape);
   return split_for_testing(read_labelled_csv(read_file(path), path, shape), order_seed);
 }
@@ -55,7 +61,12 @@ NetLayerSpec layer_from(const Json& json) {
   layer.rate = json.value("rate", layer.rate);
   layer.relu = json.value("relu", layer.relu);
   layer.sequences = json.value("sequences", layer.sequences);
+  layer.per_row = json.value("per_row", layer.per_row);
+  layer.vocabulary = json.value("vocabulary", layer.vocabulary);
+  layer.heads = json.value("heads", layer.heads);
   layer.shares = json.value("shares", "");
+  layer.reads = json.value("reads", "");
+  layer.adds = json.value("adds", "");
   return layer;
 }
 
@@ -73,6 +84,7 @@ class TrainingReader {
     spec_.name = root_.value("name", std::filesystem::path{spec_.file}.stem().string());
     read_training();
     read_net();
+    read_parameters(folder);
     read_data(folder);
     read_stages();
     read_policy();
@@ -136,11 +148,28 @@ class TrainingReader {
     for (const Json& json : root_.at("layers"))
       spec_.training.net.layers.push_back(layer_from(json));
     try {
-      classes_ = layer_shapes(spec_.training.net).back().elements();
+      NetSpec& net = spec_.training.net;
+      const SampleShape logits = layer_shapes(net).back();
+      if (root_.at("data").at("kind") == "text") {
+        net.labels = net.input.height;
+        if (logits.height != net.labels) {
+          reject("/layers",
+                 fmt::format("{} behind the last layer", to_string(logits)),
+                 fmt::format("a row for each of the {} characters", net.labels));
+        }
+      }
+      classes_ = logits.elements() / net.labels;
     } catch (const InputError& error) {
       const InputProblem& problem = error.problem();
       reject(problem.pointer, problem.found, problem.expected, problem.hint);
     }
+  }
+
+  void read_parameters(const std::filesystem::path& folder) {
+    if (!root_.contains("parameters")) return;
+    const std::filesystem::path path = folder / root_.at("parameters").get<std::string>();
+    spec_.training.setting.parameters = std::make_shared<const std::vector<float>>(
+        read_parameters_npz(read_file(path), path.string(), spec_.training.net));
   }
 
   void read_data(const std::filesystem::path& folder) {
@@ -149,6 +178,13 @@ class TrainingReader {
       reject("/layers",
              fmt::format("{} values behind the last layer", classes_),
              fmt::format("one for each of the {} classes of the data", data.train.classes));
+    }
+    for (std::size_t i = 0; i < spec_.training.net.layers.size(); ++i) {
+      const NetLayerSpec& layer = spec_.training.net.layers[i];
+      if (layer.kind != NetLayerKind::embedding || layer.vocabulary >= data.train.classes) continue;
+      reject(fmt::format("/layers/{}/vocabulary", i),
+             fmt::format("{}", layer.vocabulary),
+             fmt::format("at least {}, the characters of the text", data.train.classes));
     }
     if (data.train.size() < spec_.training.batch) {
       reject("/batch",

@@ -20,7 +20,9 @@ Json layer(const char* kind,
            const Json& properties,
            std::vector<std::string> required,
            const char* doc) {
-  Json all{{"kind", {{"const", kind}}}, {"name", schema::text("for shares, and in messages")}};
+  Json all{{"kind", {{"const", kind}}},
+           {"name", schema::text("for shares, reads and adds, and in messages")},
+           {"reads", schema::text("an earlier layer whose output this one reads; the one before")}};
   all.update(properties);
   required.insert(required.begin(), "kind");
   return schema::object(all, required, doc);
@@ -33,7 +35,10 @@ Json layers() {
   const Json shares = schema::text("an earlier layer whose parameters this one uses too");
   const Json kinds = Json::array(
       {layer("dense",
-             {{"units", units}, {"relu", relu}, {"shares", shares}},
+             {{"units", units},
+              {"relu", relu},
+              {"per_row", schema::flag("every row by itself; false if left out")},
+              {"shares", shares}},
              {"units"},
              "every value from all that come in"),
        layer("conv2d",
@@ -60,7 +65,23 @@ Json layers() {
               {"sequences", schema::flag("all states, not only the last; false if left out")},
               {"shares", shares}},
              {"units"},
-             "one step per row")});
+             "one step per row"),
+       layer("embedding",
+             {{"units", units},
+              {"vocabulary", schema::integer(1, largest_size, "words")},
+              {"shares", shares}},
+             {"units", "vocabulary"},
+             "vectors of the words and of their positions"),
+       layer("layer_norm", {{"shares", shares}}, {}, "of each row; with gain and bias"),
+       layer("attention",
+             {{"heads", schema::integer(1, 4096, "1 if left out")}},
+             {},
+             "rows are queries, keys and values, side by side; each row sees those before it"),
+       layer("gelu", Json::object(), {}, "x Phi(x), by tanh"),
+       layer("add",
+             {{"adds", schema::text("an earlier layer whose output is added")}},
+             {"adds"},
+             "the end of a branch")});
   return Json{{"type", "array"},
               {"items", {{"anyOf", kinds}}},
               {"minItems", 1},
@@ -91,6 +112,11 @@ Json data() {
                  {"shape", shape}},
                 {"kind", "path", "shape"},
                 "pictures in MNIST's format; scripts/export_digits.py --idx writes some"),
+            schema::object({{"kind", {{"const", "text"}}},
+                            {"path", schema::text("of the text, relative to this file")},
+                            {"length", schema::integer(1, 1'000'000, "characters of a sample")}},
+                           {"kind", "path", "length"},
+                           "a sample's labels are the characters that follow"),
             schema::object(
                 {{"kind", {{"const", "synthetic"}}},
                  {"shape", shape},
@@ -182,6 +208,9 @@ std::string training_spec_schema() {
                        0, largest_size, "trained as a whole net too, by rank 0, and compared; 1")},
                   {"seed",
                    schema::integer(0, INT64_MAX, "of weights, dropout, order and test samples; 1")},
+                  {"parameters",
+                   schema::text("parameters.npz of a training of such a net, relative to this "
+                                "file, to begin with; weights by the seed if left out")},
                   {"policy", policy()}},
                  {"data", "layers", "batch", "policy"},
                  "a net that is trained by a pipeline of ranks"))

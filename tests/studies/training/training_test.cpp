@@ -8,6 +8,7 @@
 #include "studies/base/schema_check.hpp"
 #include "studies/training/measured_cut.hpp"
 #include "studies/training/mpi_launch.hpp"
+#include "studies/training/parameter_file.hpp"
 #include "studies/training/resolved_training.hpp"
 #include "studies/training/training_results.hpp"
 #include "studies/training/training_spec.hpp"
@@ -15,6 +16,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -258,6 +260,86 @@ TEST_CASE("pictures in MNIST's format are read, with their own test, and what is
   CHECK(missing.find("scripts/export_digits.py --idx") != std::string::npos);
 }
 
+std::string text_spec(const std::string& from = {}, const std::string& to = {}) {
+  std::string text = R"({"schedlab": "training", "version": 1,
+  "data": {"kind": "text", "path": "words.txt", "length": 5},
+  "layers": [{"kind": "embedding", "units": 4, "vocabulary": 7, "name": "in"},
+             {"kind": "dense", "units": 12, "per_row": true}, {"kind": "attention", "heads": 2},
+             {"kind": "add", "adds": "in"}, {"kind": "layer_norm", "name": "norm"},
+             {"kind": "dense", "units": 7, "per_row": true}],
+  "batch": 4, "stages": [3, 3], "iterations": 2, "policy": "pipeline_1f1b"})";
+  if (!from.empty()) text.replace(text.find(from), from.size(), to);
+  return text;
+}
+
+TEST_CASE("a text is read in windows, and what does not fit it is named") {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() / "words.txt") << "abcabdabcabdabcabdabcabdabcabd";  // 4 classes
+  const std::string place = folder.path().string();
+  const TrainingSpec spec = parse_training_spec(text_spec(), "t.json", place);
+  const LabelledSamples& data = spec.training.data;
+  CHECK(data.classes == 4);
+  CHECK(data.labels_per_sample == 5);
+  CHECK(spec.training.net.labels == 5);
+  CHECK(data.size() + spec.test.size() == 5);  // of 29 characters with one behind them
+  for (std::int64_t i = 0; i < data.size(); ++i) {
+    for (std::size_t k = 0; k + 1 < 5; ++k) {
+      CHECK(data.sample(i)[k + 1] == static_cast<float>(data.labels_of(i)[k]));
+    }
+  }
+  const auto error = [&](const std::string& from, const std::string& to) {
+    return message_of(
+        [&] { static_cast<void>(parse_training_spec(text_spec(from, to), "t.json", place)); });
+  };
+  CHECK(error("\"vocabulary\": 7", "\"vocabulary\": 3") ==
+        "t.json: /layers/0/vocabulary: found 3, expected at least 4, the characters of the text");
+  CHECK(error("\"adds\": \"in\"", "\"adds\": \"it\"").find("/layers/3/adds") != std::string::npos);
+  CHECK(error("\"heads\": 2", "\"heads\": 3").find("/layers/2/heads") != std::string::npos);
+  CHECK(error("\"units\": 12", "\"units\": 18").find("/layers/3/adds") != std::string::npos);
+  CHECK(error("\"units\": 7, \"per_row\": true", "\"units\": 7").find("a row for each") !=
+        std::string::npos);
+  CHECK(error("\"layer_norm\"", "\"layer_norm\", \"reads\": \"in\"").find("/layers/4/reads") !=
+        std::string::npos);
+  CHECK(error("\"length\": 5", "\"length\": 7").find("five windows of 7") != std::string::npos);
+}
+
+TEST_CASE("parameters are written, read and trained on") {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() / "words.txt") << "abcabdabcabdabcabdabcabdabcabd";
+  const std::string place = folder.path().string();
+  const TrainingSpec spec = parse_training_spec(text_spec(), "t.json", place);
+  const NetSpec& net = spec.training.net;
+  TrainingStage whole(net, {0, net.layers.size()}, {.seed = 9});
+  const std::string bytes = parameters_npz(net, whole.parameters());
+  const std::vector<float> again = read_parameters_npz(bytes, "p.npz", net);
+  CHECK(
+      std::equal(again.begin(), again.end(), whole.parameters().begin(), whole.parameters().end()));
+  std::ofstream(folder.path() / "p.npz", std::ios::binary) << bytes;
+  const TrainingSpec loaded = parse_training_spec(
+      text_spec("\"batch\"", "\"parameters\": \"p.npz\", \"batch\""), "t.json", place);
+  for (const NetLayerRange range : {NetLayerRange{0, 2}, NetLayerRange{3, 6}}) {
+    TrainingStage stage(net, range, loaded.training.setting);
+    TrainingStage same(net, range, {.seed = 9});
+    CHECK(std::equal(stage.parameters().begin(),
+                     stage.parameters().end(),
+                     same.parameters().begin(),
+                     same.parameters().end()));
+  }
+  NetSpec other = net;
+  other.layers[0].vocabulary = 8;
+  CHECK(message_of([&] { static_cast<void>(read_parameters_npz(bytes, "p.npz", other)); }) ==
+        "p.npz: in.words: found {'descr': '<f4', 'fortran_order': False, 'shape': (7, 4), }, "
+        "expected '<f4' (8, 4) in C order");
+  other = net;
+  other.layers[4].name = "mean";
+  CHECK(message_of([&] { static_cast<void>(read_parameters_npz(bytes, "p.npz", other)); }) ==
+        "p.npz: mean.gain: found no such array, expected one for each array of the net's layers");
+  for (std::size_t size = 0; size < bytes.size(); size += 7) {
+    CHECK_THROWS_AS(static_cast<void>(read_parameters_npz(bytes.substr(0, size), "p.npz", net)),
+                    InputError);
+  }
+}
+
 TEST_CASE("ranks resolve a spec, train and write the same as they would over MPI") {
   const TrainingSpec spec = parse_training_spec(spec_with("[2, 3]", "2"), "t.json");
   run_on_threads(4, [&](RankLink& link) {
@@ -282,7 +364,8 @@ TEST_CASE("ranks resolve a spec, train and write the same as they would over MPI
     CHECK_NOTHROW(read_checked_json(json, training_results_schema(), "r.json"));
     const TemporaryFolder folder;
     const RunFiles files = write_training_files(folder.path(), results);
-    for (const char* const name : {"training.json", "losses.csv", "trace.json", "timeline.svg"}) {
+    for (const char* const name :
+         {"training.json", "losses.csv", "parameters.npz", "trace.json", "timeline.svg"}) {
       CAPTURE(name);
       CHECK(std::filesystem::exists(folder.path() / name));
     }
