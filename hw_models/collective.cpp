@@ -309,7 +309,8 @@ std::optional<CollectiveTime> time_in_node(const CollectiveSpec& spec,
 }
 
 /// Memory traffic of one rank for each byte of the collective.
-double traffic_factor(CollectiveOp op, std::uint32_t ranks) {
+double traffic_factor(CollectiveOp op, CollectiveAlgorithm algorithm, std::uint32_t ranks) {
+  if (algorithm == CollectiveAlgorithm::in_switch) return 2 * (1 + 1.0 / ranks);  // out and in
   switch (op) {
     case CollectiveOp::all_reduce:
       return 5 * fraction(ranks);  // a reduce_scatter and an all_gather
@@ -436,9 +437,11 @@ Estimate collective_cost(const Operation& operation,
                          DeviceId kind) {
   const Device& device = platform.devices[kind];
   Estimate result{.duration = operation.fixed_duration, .share = 1.0, .bound = Bound::fixed};
+  CollectiveAlgorithm algorithm = spec.algorithm;
   if (result.duration == Duration{0}) {
     const CollectiveTime time = collective_time(spec, ranks, platform);
     result.duration = std::clamp(time.total(), device.kernel_floor, longest_operation);
+    algorithm = time.algorithm;
     result.bound = time.bytes > time.base + time.latency ? Bound::memory : Bound::latency;
   }
   const UnitClassId unit_class = device.unit_class_of[static_cast<std::size_t>(operation.kind)];
@@ -449,7 +452,7 @@ Estimate collective_cost(const Operation& operation,
   }
   double bytes = static_cast<double>((operation.bytes_read() + operation.bytes_written()).count());
   if (bytes == 0 && ranks.size() > 1) {
-    bytes = traffic_factor(spec.op, static_cast<std::uint32_t>(ranks.size())) *
+    bytes = traffic_factor(spec.op, algorithm, static_cast<std::uint32_t>(ranks.size())) *
             static_cast<double>(spec.bytes.count());
   }
   const double seconds = to_seconds(result.duration);

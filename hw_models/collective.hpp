@@ -55,7 +55,7 @@ struct CollectiveTime {
 /// `platform.devices[kind]`: collective_time(), or the operation's fixed duration if it has one;
 /// Network::collectives.units of its class; memory traffic of the operation's kernels, or else what
 /// moving and adding takes: per byte that a rank receives one is written, one read to be sent, and
-/// in a reduction one more read.
+/// in a reduction one more read, but for one that the switch adds up.
 [[nodiscard]] Estimate collective_cost(const Operation& operation,
                                        const CollectiveSpec& spec,
                                        std::span<const std::uint32_t> ranks,

@@ -33,60 +33,68 @@ double all_reduce_us(const Platform& platform, std::uint32_t ranks, double bytes
   return to_us(collective_time(spec, all, platform).total());
 }
 
-/// A point-wise kernel of two ranks of a machine, and beside it or not an exchange between them.
+/// A kernel that memory bounds on every rank of a machine, and beside it or not a collective.
 class PointwiseBeside {
  public:
-  PointwiseBeside() {
-    platform_.ranks = 2;
-    platform_.network.ranks_per_node = 1;  // between nodes, as in the trace
-    platform_.network.collectives.units = 20;
+  PointwiseBeside(const std::string& machine, std::uint32_t ranks, const CollectiveSpec& spec)
+      : spec_(spec), platform_(load_machine(machine).platform) {
+    platform_.ranks = ranks;
   }
-  /// How much longer it takes beside the exchange.
-  [[nodiscard]] double slow_down() const { return to_us(time(true)) / to_us(time(false)); }
+  Platform& platform() { return platform_; }
+  struct SlowDown {
+    double kernel = 1;
+    double collective = 1;
+  };
+  /// How much longer a kernel takes that reads and writes so many bytes, beside the collective, and
+  /// that beside it.
+  [[nodiscard]] SlowDown slow_down(Bytes read) const {
+    const auto [alone, unused] = times(read, false);
+    const auto [beside, collective] = times(read, true);
+    return {beside / alone, collective};
+  }
 
  private:
-  [[nodiscard]] Duration time(bool beside) const {
+  /// Of the kernel, us; of the collective, of what it takes alone.
+  [[nodiscard]] std::pair<double, double> times(Bytes read, bool beside) const {
     TaskGraphBuilder builder;
-    Kernel kernel{.kind = TaskKind::pointwise, .bytes_read = 256_MiB, .bytes_written = 256_MiB};
+    const Kernel kernel{.kind = TaskKind::pointwise, .bytes_read = read, .bytes_written = read};
     const OperationId work =
         builder.add_operation({.name = "cast", .kind = TaskKind::pointwise, .kernels = {kernel}});
     const OperationId exchange =
-        builder.add_operation({.name = "dispatch", .kind = TaskKind::collective});
-    const CollectiveId joined =
-        builder.add_collective({.op = CollectiveOp::all_to_all, .bytes = 512_MiB});
+        builder.add_operation({.name = "exchange", .kind = TaskKind::collective});
+    const CollectiveId joined = builder.add_collective(spec_);
     Plan plan;
     plan.policy = "by hand";
-    plan.hosts = IdVector<HostId, HostProgram>(2);
+    plan.hosts = IdVector<HostId, HostProgram>(platform_.ranks);
     std::vector<TaskId> kernels;
-    for (std::uint32_t rank = 0; rank < 2; ++rank) {
-      const auto launch = [&](OperationId operation) {
-        const TaskId task = builder.add_task(operation);
-        builder.set_rank(task, rank);
+    for (std::uint32_t rank = 0; rank < platform_.ranks; ++rank) {
+      const auto launch = [&](TaskId task) {
         const StreamId stream{static_cast<std::uint32_t>(plan.streams.size())};
         plan.streams.push_back({.device = DeviceId{rank}});
         plan.hosts[HostId{rank}].calls.push_back(HostCall::launch(stream, task));
-        return task;
       };
-      if (beside) builder.joins(launch(exchange), joined);
-      kernels.push_back(launch(work));
-    }
-    if (!beside) {
-      for (const std::uint32_t rank : {0U, 1U}) {
-        const TaskId part = builder.add_task(exchange);
-        builder.set_rank(part, rank);
-        builder.joins(part, joined);
-      }
+      const TaskId part = builder.add_task(exchange);
+      builder.joins(part, joined);
+      kernels.push_back(builder.add_task(work));
+      for (const TaskId task : {part, kernels.back()}) builder.set_rank(task, rank);
+      if (beside) launch(part);
+      launch(kernels.back());
     }
     const TaskGraph graph = std::move(builder).build();
     const CostTable costs{graph, platform_, TiledGemm{}};
     const Trace trace = simulate({graph, platform_, costs}, plan);
-    const auto span = std::find_if(trace.tasks.begin(), trace.tasks.end(), [&](const TaskSpan& s) {
-      return s.task == kernels.front();
-    });
-    return span->duration();
+    std::pair<double, double> result{0, 1};
+    for (const TaskSpan& span : trace.tasks) {
+      if (span.task == kernels.front()) result.first = to_us(span.duration());
+      if (graph.collectives().of(span.task).valid()) {
+        result.second = to_us(span.duration()) / to_us(costs.duration(joined));
+      }
+    }
+    return result;
   }
 
-  Platform platform_ = load_machine("h100").platform;
+  CollectiveSpec spec_;
+  Platform platform_;
 };
 
 bool is_communication(const DeviceRow& row) {
@@ -176,7 +184,10 @@ TEST_CASE("point-wise kernels beside a kernel of experts' communication, in Deep
                         form.first.substr(0, 60)));
   }
   std::sort(ratios.begin(), ratios.end());
-  const double predicted = PointwiseBeside{}.slow_down();
+  PointwiseBeside model{"h100", 2, {.op = CollectiveOp::all_to_all, .bytes = 512_MiB}};
+  model.platform().network.ranks_per_node = 1;  // between nodes, as in the trace
+  model.platform().network.collectives.units = 20;
+  const double predicted = model.slow_down(256_MiB).kernel;
   MESSAGE(fmt::format("{} kernels, {:.3f} to {:.3f}, median {:.3f}; predicted {:.3f}",
                       ratios.size(),
                       ratios.front(),
@@ -185,6 +196,21 @@ TEST_CASE("point-wise kernels beside a kernel of experts' communication, in Deep
                       predicted));
   CHECK(ratios.size() == 13);
   CHECK(predicted / ratios[ratios.size() / 2] == doctest::Approx(1.0).epsilon(0.05));
+}
+
+TEST_CASE("what a large all-reduce and a kernel that memory bounds cost each other") {
+  const CollectiveSpec sum{.op = CollectiveOp::all_reduce, .bytes = 64_MiB};
+  for (const auto& [name, expected] :
+       {std::pair{"a100", 1.17}, std::pair{"h100", 1.0}, std::pair{"h200", 1.0}}) {
+    const PointwiseBeside eight{name, 8, sum};
+    CAPTURE(name);
+    CHECK(eight.slow_down(2048_MiB).collective == doctest::Approx(expected).epsilon(0.005));
+    PointwiseBeside between{name, 8, sum};
+    between.platform().network.ranks_per_node = 1;  // which takes longer than the kernel
+    const double kernel = between.slow_down(512_MiB).kernel;
+    CHECK(kernel > 1.18);
+    CHECK(kernel < 1.30);
+  }
 }
 
 }  // namespace schedlab

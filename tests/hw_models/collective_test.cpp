@@ -224,6 +224,20 @@ TEST_CASE("two large collectives of a node fill its links, small ones hardly tak
   }
 }
 
+TEST_CASE("an all-reduce that the switch adds up goes through each memory once out and once in") {
+  Platform platform = load_machine("h100").platform;
+  platform.ranks = 8;
+  const Operation operation{.name = "sum", .kind = TaskKind::collective};
+  const auto bytes = [&](CollectiveAlgorithm algorithm) {
+    const Estimate estimate = collective_cost(
+        operation, spec(CollectiveOp::all_reduce, algorithm), all(8), platform, DeviceId{0});
+    return estimate.bandwidth.count() * to_seconds(estimate.duration);
+  };
+  const auto whole = static_cast<double>((64_MiB).count());
+  CHECK(bytes(CollectiveAlgorithm::in_switch) == doctest::Approx(2 * 9.0 / 8 * whole));
+  CHECK(bytes(CollectiveAlgorithm::ring) == doctest::Approx(5 * 7.0 / 8 * whole));
+}
+
 TEST_CASE("what cannot be done is said") {
   const auto ring = spec(CollectiveOp::all_reduce, CollectiveAlgorithm::ring);
   CHECK_THROWS_WITH_AS(static_cast<void>(collective_time(ring, all(2), ideal_platform())),

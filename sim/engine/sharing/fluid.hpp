@@ -28,10 +28,11 @@ namespace schedlab {
 /// its blocks end.
 ///
 /// Blocks that start together form a cohort and end together. All running kernels share the memory
-/// bandwidth of their device max-min fairly, whatever their priority (BandwidthShare): each has one
-/// rate, at which all its blocks progress. A kernel that is not given its demand slows down in
-/// proportion. Where more blocks reside on a unit than it runs at full rate, or it gets less done
-/// while several kernels share it, that slows kernels down too (CoResidentShare).
+/// bandwidth of their device max-min fairly, whatever their priority (BandwidthShare), less what
+/// collectives get that contend (CollectiveBandwidth): each has one rate, at which all its blocks
+/// progress. A kernel that is not given its demand slows down in proportion. Where more blocks
+/// reside on a unit than it runs at full rate, or it gets less done while several kernels share it,
+/// that slows kernels down too (CoResidentShare).
 ///
 /// A block ends at the first picosecond at which its work is done. A block that takes the place of
 /// one of its own kernel at the instant at which that ended goes on where that one left off, in the
