@@ -47,7 +47,11 @@ constexpr std::array examples{
             "schedlab baseline experiments/validate_quick.json --library onednn --out "
             "out/baseline"},
     Example{"baseline",
-            "schedlab baseline experiments/cpu_backward.json --device opencl --out out/baseline"},
+            "schedlab baseline experiments/cpu_backward.json --device opencl --machine "
+            "my_device.json --out out/baseline"},
+    Example{"validate",
+            "schedlab validate experiments/validate_cpu.json --device opencl --launch eager "
+            "--machine my_device.json --out out/validation"},
     Example{"validate",
             "schedlab validate experiments/validate_quick.json --device cpu --baseline "
             "out/baseline/baseline.json --turns 50 --out out/validation"},

@@ -28,6 +28,18 @@ TEST_CASE("the schema accepts every machine that the library carries") {
   }
 }
 
+TEST_CASE("parameters of CLBlast's kernels are numbers with a source, and written again") {
+  nlohmann::json machine = nlohmann::json::parse(machine_text("manycore_cpu"));
+  machine["device"]["clblast"]["XgemmDirect"]["WGD"] = {{"value", 32}, {"measured", "here"}};
+  CHECK(fits_schema(machine));
+  const MachineSpec read = read_machine(machine.dump(), "m.json");
+  CHECK(read.sources.back() == NumberSource{.pointer = "/device/clblast/XgemmDirect/WGD",
+                                            .value = 32,
+                                            .origin = Origin::measured,
+                                            .text = "here"});
+  CHECK(read_machine(write_machine(read), "again.json").sources == read.sources);
+}
+
 TEST_CASE("the schema refuses what the reader refuses") {
   const nlohmann::json good = nlohmann::json::parse(machine_text("v100"));
   REQUIRE(fits_schema(good));
@@ -44,6 +56,7 @@ TEST_CASE("the schema refuses what the reader refuses") {
   broken("/device/connections/assumed", "and a source");
   broken("/device/memory_efficiency/value", 2);
   broken("/device/unknown", 1);
+  broken("/device/clblast", {{"Xgemm", {{"MWG", 32}}}});
   broken("/host/unknown", {{"value", 1}, {"source", "s"}});
   broken("/device/unit_classes/sm", 80);
   broken("/device/runs_on/gem", "sm");
