@@ -28,10 +28,6 @@ class GraphNodeLabels {
     found->second.pop_back();
     if (found->second.empty()) current_.erase(found);
   }
-  void set(std::uint64_t node, WorkId work) {
-    const std::scoped_lock lock{mutex_};
-    labels_[node] = work;
-  }
   void created(std::uint64_t node) {
     const std::scoped_lock lock{mutex_};
     const auto found = current_.find(std::this_thread::get_id());

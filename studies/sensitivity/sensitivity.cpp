@@ -90,7 +90,7 @@ class Study {
     result_.range = request.range;
     result_.sought = request.most_delicate;
     for (const std::uint64_t each : scenarios_) result_.policies.push_back(policy_name(each));
-    make_graphs(components);
+    make_graphs(components, machine);
     take_nominal(machine);
     look_at_numbers(machine);
   }
@@ -112,10 +112,12 @@ class Study {
   }
 
   /// Once: no number of a machine changes them, unless slices are chosen by the time they take.
-  void make_graphs(const Components& components) {
+  void make_graphs(const Components& components, const MachineSpec& machine) {
     graphs_.resize(scenarios_.size());
     if (leaves_split_open(spec_)) return;
     ScenarioSpace space(spec_, grid_);
+    space.use_machine(machine);
+    space.share_cost_models(models_);
     std::map<Granularity, std::shared_ptr<const TaskGraph>> made;
     for (std::size_t i = 0; i < scenarios_.size(); ++i) {
       const Granularity granularity = space.scenario(scenarios_[i]).granularity;

@@ -112,7 +112,11 @@ class ValidateRun {
     if (library_) {
       report.library_name = library_->description;
       report.library = compare_with_library(space_, validation, *library_);
-      if (options_.turns > 0) take_turns(validation, report.library);
+      try {
+        if (options_.turns > 0) take_turns(validation, report.library);
+      } catch (const Interrupted&) {
+        measured_.complete = false;  // what was compared before is written
+      }
     }
     report.broken = broken_bounds(validation, bounds);
     add_lacking_evidence(report.broken);
@@ -332,10 +336,14 @@ class ValidateRun {
       if (closest == nullptr || way(pair) < way(*closest)) closest = &pair;
     }
     if (closest == nullptr) return std::nullopt;
-    return sensitivity(spec_,
-                       grid_,
-                       {scenario_at(closest->first), scenario_at(closest->second)},
-                       {.most_delicate = most_delicate_numbers});
+    try {
+      return sensitivity(spec_,
+                         grid_,
+                         {scenario_at(closest->first), scenario_at(closest->second)},
+                         {.most_delicate = most_delicate_numbers, .stop = terminal_.stop});
+    } catch (const Interrupted&) {
+      return std::nullopt;
+    }
   }
 
   [[nodiscard]] std::size_t shown_outcome(const Validation& validation) const {

@@ -5,6 +5,7 @@
 #include "hw_models/measured.hpp"
 #include "sim/engine/simulator.hpp"
 #include "tests/hw_models/synthetic_profile.hpp"
+#include "tests/support/checkout.hpp"
 
 #include <doctest/doctest.h>
 
@@ -89,6 +90,25 @@ TEST_CASE("who takes as long side by side as one after the other hides nothing")
   CHECK(fitted(5.84, 12.0) == 0.0);
   CHECK(fitted(5.84, 5.84) == 0.0);  // neither notices the other: nothing is known
   CHECK(fit_hidden_latency(fits, {}, units, 0.5) == 0.0);
+}
+
+TEST_CASE("what the campaign's rule of products side by side says is in its machine file") {
+  const MachineSpec machine = load_machine(
+      (testing::checkout() / "experiments/recordings/h200_campaign/machine.json").string());
+  const Device& device = machine.platform.devices[DeviceId{0}];
+  CHECK(device.profile->hidden_latency == 0.73);
+  KernelProfile profile = *device.profile;  // of the class that the rule's products belong to
+  std::erase_if(profile.samples, [](const KernelSample& sample) {
+    return sample.operation != "gemm" || sample.kernel.type != DataType::fp32;
+  });
+  const ProfileFits fits{profile};
+  Kernel kernel = gemm_kernel(1152, 1152, 1152, DataType::fp32, false);
+  kernel.grid.blocks = profile.cut.blocks(kernel, units);
+  const double gap_us = to_us(device.stream_gap);
+  const double alone_us = 1e6 * fits.classes().front().fit().seconds(kernel, units) + gap_us;
+  constexpr double side_by_side = 1.67;  // rule co_run_compute_compute in device_report.md
+  CHECK(fit_hidden_latency(fits, {{kernel, 2, alone_us, side_by_side * alone_us}}, units, gap_us) ==
+        doctest::Approx(0.73).epsilon(0.02));
 }
 
 }  // namespace schedlab

@@ -39,7 +39,9 @@ TEST_CASE("nodes belong to what their thread pushed last") {
 
 TEST_CASE("a clone of a clone does what the original does") {
   GraphNodeLabels labels;
-  labels.set(1, WorkId::graph_node(0, 9));
+  labels.push(WorkId::graph_node(0, 9));
+  labels.created(1);
+  labels.pop();
   labels.cloned(11, 1);    // a child graph is put into its parent
   labels.cloned(111, 11);  // the parent is instantiated
   labels.cloned(222, 22);  // of a node nobody knows

@@ -163,6 +163,23 @@ TEST_CASE("recordings of CPUs that come with the program replay on any computer"
   }
 }
 
+TEST_CASE("passes recorded on an H200 are predicted from the calibration before them") {
+  const auto campaign = testing::checkout() / "experiments/recordings/h200_campaign";
+  const TemporaryFolder folder;
+  std::ostringstream out;
+  std::ostringstream err;
+  ValidateOptions options{.spec = (testing::checkout() / "experiments/gpu_validate.json").string()};
+  options.recording = (campaign / "validation").string();
+  options.machine = (campaign / "machine.json").string();
+  options.out = (folder.path() / "out").string();
+  options.draws = 1;
+  CHECK(run(options, Terminal{.out = out, .err = err, .interactive = false}) == exit_done);
+  const json summary = json::parse(read_file(options.out + "/validation.json")).at("summary");
+  CHECK(summary.at("compared") == 50);
+  CHECK(summary.at("makespan_error").at("median").get<double>() < 0.09);  // docs/h200.md
+  CHECK(summary.at("makespan_error").at("p90").get<double>() < 0.2);
+}
+
 TEST_CASE("a round is disturbed if a probe beside it is far from the median") {
   Measurements measured;
   const auto probe = [&](std::size_t group, std::uint32_t round, double factor) {
