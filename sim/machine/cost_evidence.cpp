@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/machine/cost_evidence.hpp"
 
+#include "sim/graph/task_graph.hpp"
 #include "sim/machine/kernel_profile.hpp"
-#include "sim/plan/policy.hpp"
 
 #include <algorithm>
 
@@ -40,20 +40,6 @@ CostEvidence cost_evidence(const Device& device) {
 CostEvidence cost_evidence(const Kernel& kernel, const Device& device) {
   if (device.profile == nullptr) return CostEvidence::data_sheet;
   return calibrated_if(!device.profile->samples.empty() || is_fitted(kernel, *device.profile));
-}
-
-CostEvidence cost_evidence(const Problem& problem) {
-  const Device& device = problem.platform.devices[DeviceId{0}];
-  const CostEvidence of_device = cost_evidence(device);
-  if (of_device == CostEvidence::data_sheet || !device.profile->samples.empty()) return of_device;
-  const auto& operations = problem.graph.operations();
-  return calibrated_if(
-      std::any_of(operations.begin(), operations.end(), [&](const Operation& operation) {
-        return std::any_of(
-            operation.kernels.begin(), operation.kernels.end(), [&](const Kernel& kernel) {
-              return is_fitted(kernel, *device.profile);
-            });
-      }));
 }
 
 }  // namespace schedlab

@@ -46,6 +46,21 @@ Duration count_graph_call(const Problem& problem,
 
 }  // namespace
 
+CostEvidence cost_evidence(const Problem& problem) {
+  const Device& device = problem.platform.devices[DeviceId{0}];
+  const CostEvidence of_device = cost_evidence(device);
+  if (of_device == CostEvidence::data_sheet || !device.profile->samples.empty()) return of_device;
+  const auto& operations = problem.graph.operations();
+  const bool measured =
+      std::any_of(operations.begin(), operations.end(), [&](const Operation& operation) {
+        return std::any_of(
+            operation.kernels.begin(), operation.kernels.end(), [&](const Kernel& kernel) {
+              return cost_evidence(kernel, device) == CostEvidence::calibrated;
+            });
+      });
+  return measured ? CostEvidence::calibrated : CostEvidence::data_sheet;
+}
+
 void Summarizer::Union::add(std::int64_t start, std::int64_t end) {
   const std::int64_t from = std::max(start, until);
   if (end <= from) return;

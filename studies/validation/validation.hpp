@@ -49,10 +49,10 @@ struct ScenarioOutcome {
   double predicted_us = 0;
   CostEvidence predicted_evidence = CostEvidence::data_sheet;  ///< what the prediction rests on
   double measured_us = 0;                                      ///< median
-  Interval measured_95;    ///< of the median, us
-  double min_us = 0;       ///< fastest run
-  double spread = 0;       ///< interquartile range of the runs over their median
-  double error = 0;        ///< predicted / measured - 1
+  Interval measured_95;                                        ///< of the median, us
+  double min_us = 0;                                           ///< fastest run
+  double spread = 0;  ///< interquartile range of the runs over their median
+  double error = 0;   ///< predicted / measured - 1
   bool in_calibrated_range = true;
   /// Tensors of the simulated run, and what the measured runs allocated at most; nullopt: that was
   /// not counted.

@@ -215,15 +215,15 @@ struct CollectiveInfo {
 /// A launch of a device graph of which the profile has fewer nodes than of its siblings, or none.
 /// From `from` to `to` nobody knows what its device did.
 struct GraphLoss {
-  std::uint32_t call = 0;      ///< in ImportedTrace::calls
-  std::uint32_t recorded = 0;  ///< nodes that the profile has
-  std::uint32_t expected = 0;  ///< nodes of its siblings; 0: there are none to tell
-  std::uint32_t filled = 0;    ///< nodes that fill_graph_launches() added
-  std::uint32_t sibling = 0;   ///< call of a whole launch, if there is one
-  std::int32_t device = 0;     ///< as the profiler numbers them; of the sibling's first node
-  std::int64_t stream = -1;    ///< likewise; -1 = not known
-  Time from{};                 ///< when the graph can first have started
-  Time to{};                   ///< when it must have ended: the next item of its stream starts
+  std::uint32_t call = 0;         ///< in ImportedTrace::calls
+  std::uint32_t recorded = 0;     ///< nodes that the profile has
+  std::uint32_t expected = 0;     ///< nodes of its siblings; 0: there are none to tell
+  std::uint32_t filled = 0;       ///< nodes that fill_graph_launches() added
+  std::uint32_t sibling = 0;      ///< call of a whole launch, if there is one
+  std::int32_t device = 0;        ///< as the profiler numbers them; of the sibling's first node
+  std::int64_t stream = -1;       ///< likewise; -1 = not known
+  Time from{};                    ///< when the graph can first have started
+  Time to{};                      ///< when it must have ended: the next item of its stream starts
   std::vector<TextId> missing{};  ///< names of the nodes that are not there, if that is known
 
   [[nodiscard]] bool open() const { return expected == 0 || recorded + filled < expected; }

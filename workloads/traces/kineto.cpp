@@ -6,7 +6,6 @@
 #include "workloads/traces/kineto_event.hpp"
 #include "workloads/traces/kineto_rows.hpp"
 #include "workloads/traces/memory_waits.hpp"
-#include "workloads/traces/memory_waits.hpp"
 
 #include <fmt/format.h>
 

@@ -96,7 +96,8 @@ TEST_CASE("a stream goes into another, and kernels take what they take alone") {
   // Neither kernel runs alone anywhere in this profile.
   CHECK(changes.at(2).at("span_us") == changes.at(0).at("span_us"));
   CHECK(changes.at(2).at("note") ==
-        "of 2 kernels beside other streams 0 have another time alone; the rest as recorded");
+        "of 2 kernels beside other streams 0 have another time alone; the rest as recorded; alone "
+        "changes nothing here");
   for (const char* wrong : {"stream:20=8", "stream:7=7", "stream:20", "stream=7"}) {
     options.what_if = {wrong};
     CHECK_THROWS_AS((void)session.call(options), InputError);
