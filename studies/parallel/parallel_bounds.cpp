@@ -135,17 +135,24 @@ void ParallelBounds::make_stages(std::span<const std::int64_t> layers_per_stage)
     stage.data = part(sums_.data);
     stage.weight = part(sums_.weight);
     stage.update = part(sums_.update);
-    stage.sum = gradient_sum(Bytes{part(sums_.parameters)}, k % choice_.places());
+    // What divides optimizer states or sums copies of a stage does other collectives.
+    if (choice_.zero == 0 && choice_.copies() == 1) {
+      stage.sum = gradient_sum(Bytes{part(sums_.parameters)}, choice_.place(k, 0));
+    }
+    if (choice_.zero > 0) stage.update = Duration{stage.update.count() / choice_.replicas};
     const std::int64_t parameters = part(sums_.parameters) + part(sums_.tied);
-    stage.state = Bytes{static_cast<std::int64_t>(
-        std::floor((1 + space_.optimizer_copies()) * static_cast<double>(parameters)))};
-    stage.working = Bytes{part(sums_.kept) + parameters};
+    const auto share = [&](std::int64_t zero) {
+      return static_cast<double>(parameters) / (choice_.zero >= zero ? choice_.replicas : 1U);
+    };
+    stage.state = Bytes{
+        static_cast<std::int64_t>(std::floor(share(3) + space_.optimizer_copies() * share(1)))};
+    stage.working = Bytes{part(sums_.kept) + static_cast<std::int64_t>(std::floor(share(2)))};
   }
 }
 
 Duration ParallelBounds::message(std::uint32_t from, std::uint32_t to, Bytes bytes) const {
-  const std::uint32_t a = from % choice_.places() * choice_.tensor_parallel;
-  const std::uint32_t b = to % choice_.places() * choice_.tensor_parallel;
+  const std::uint32_t a = choice_.place(from, 0) * choice_.tensor_parallel;
+  const std::uint32_t b = choice_.place(to, 0) * choice_.tensor_parallel;
   if (a == b || platform_.network.topology == Topology::none) return Duration{0};
   const Bandwidth narrowest = routes_.narrowest(a, b);
   return routes_.latency(a, b) + (narrowest.count() > 0 ? bytes / narrowest : Duration{0});
@@ -213,25 +220,37 @@ void ParallelBounds::walk_edges() {
 ParallelBound ParallelBounds::of(std::span<const std::int64_t> layers_per_stage) {
   make_stages(layers_per_stage);
   walk_edges();
-  ParallelBound bound;
-  const std::int64_t m = choice_.microbatches;
-  for (std::uint32_t place = 0; place < choice_.places(); ++place) {
-    Duration all{0};
+  struct Rank {
+    Duration first = Duration::max();
+    Duration work{0};
     Bytes state{};
     Bytes working{};
-    for (std::uint32_t k = place; k < stages_.size(); k += choice_.places()) {
-      const Stage& stage = stages_[k];
-      const Duration work = stage_work(stage.begin, stage.end);
+  };
+  std::vector<Rank> ranks(choice_.places());
+  ParallelBound bound;
+  for (std::uint32_t k = 0; k < stages_.size(); ++k) {
+    const Stage& stage = stages_[k];
+    const Duration work = stage_work(stage.begin, stage.end);
+    for (std::uint32_t copy = 0; copy < choice_.copies(); ++copy) {
+      // The first of two copies has the larger half of the microbatches.
+      const std::int64_t m =
+          (choice_.microbatches + choice_.copies() - 1 - copy) / choice_.copies();
+      if (m == 0) continue;
       bound.time = std::max({bound.time,
                              stage.first + m * work + stage.sum + stage.update,
                              stage.first + m * (work - stage.weight) + stage.back});
-      bound.sums = std::max(bound.sums, stage.sum);
-      all += m * work + stage.update;
-      state += stage.state;
-      working = std::max(working, stage.working);
+      Rank& rank = ranks[choice_.place(k, copy)];
+      rank.first = std::min(rank.first, stage.first);
+      rank.work += m * work + stage.update;
+      rank.state += stage.state;
+      rank.working = std::max(rank.working, stage.working);
     }
-    bound.time = std::max(bound.time, stages_[place].first + all);
-    bound.memory = std::max(bound.memory, state + working);
+    bound.sums = std::max(bound.sums, stage.sum);
+  }
+  for (const Rank& rank : ranks) {
+    if (rank.work == Duration{0}) continue;
+    bound.time = std::max(bound.time, rank.first + rank.work);
+    bound.memory = std::max(bound.memory, rank.state + rank.working);
   }
   return bound;
 }
@@ -280,7 +299,9 @@ Duration ParallelBounds::of_all_cuts() const {
   }
   const auto layers = static_cast<std::int64_t>(graph_->layers.size());
   const Duration all = stage_work(0, static_cast<std::uint32_t>(layers));
-  return choice_.microbatches * std::max(longest, Duration{all.count() / choice_.places()});
+  const Duration share{all.count() / choice_.places()};
+  return choice_.microbatches *
+         std::max(choice_.copies() > 1 ? Duration{longest.count() / 2} : longest, share);
 }
 
 ParallelCuts best_cuts(ParallelBounds& bounds,

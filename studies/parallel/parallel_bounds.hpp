@@ -35,7 +35,8 @@ struct ParallelCut {
 ///   memory    parameters and optimizer state of a rank, and of one of its stages the gradients and
 ///             what one microbatch keeps
 ///
-/// Valid for every order of the passes on stages k modulo ranks.
+/// Valid for every order of the passes. Of two copies of a stage each has its half of the
+/// microbatches; ZeRO divides what it divides, and its collectives are left out.
 class ParallelBounds {
  public:
   /// All must outlive this.

@@ -110,10 +110,18 @@ void ParallelSpace::add_layouts(std::int64_t tensor_parallel) {
             stages > static_cast<std::int64_t>(layer_count_)) {
           continue;
         }
-        add_microbatches({.replicas = replicas,
-                          .stages = static_cast<std::uint32_t>(stages),
-                          .virtual_stages = static_cast<std::uint32_t>(chunks),
-                          .tensor_parallel = static_cast<std::uint32_t>(tensor_parallel)});
+        for (const std::string& placement : spec_.placement) {
+          // Another order of one stage each, or of stages on a single rank, is none.
+          if ((placement == "v" && chunks < 2) ||
+              (placement == "bidirectional" && (chunks > 1 || places < 2))) {
+            continue;
+          }
+          add_microbatches({.replicas = replicas,
+                            .stages = static_cast<std::uint32_t>(stages),
+                            .virtual_stages = static_cast<std::uint32_t>(chunks),
+                            .tensor_parallel = static_cast<std::uint32_t>(tensor_parallel),
+                            .placement = placement});
+        }
       }
     }
   }
@@ -135,8 +143,16 @@ void ParallelSpace::add_microbatches(ParallelChoice choice) {
       if (choice.tensor_parallel > 1 && spec_.tensor_parallel.empty()) return;  // heads, no network
       throw;
     }
-    for (const bool recompute : spec_.recompute) {
+    add_memory_choices(choice);
+  }
+}
+
+void ParallelSpace::add_memory_choices(ParallelChoice choice) {
+  for (const bool recompute : spec_.recompute) {
+    for (const std::int64_t zero : spec_.zero) {
+      if (zero > 0 && choice.replicas == 1) continue;
       choice.recompute = recompute;
+      choice.zero = zero;
       choices_.push_back(choice);
     }
   }

@@ -24,9 +24,19 @@ struct ParallelChoice {
   std::int64_t microbatches = 1;      ///< of each replica
   std::int64_t samples = 1;           ///< of a microbatch
   bool recompute = false;
+  std::string placement = "loop";  ///< of stages on ranks; "v", "bidirectional"
+  std::int64_t zero = 0;           ///< stage of ZeRO
 
   [[nodiscard]] std::uint32_t places() const { return stages / virtual_stages; }
   [[nodiscard]] std::uint32_t devices() const { return replicas * places() * tensor_parallel; }
+  /// Ranks of a replica that have a copy of each stage.
+  [[nodiscard]] std::uint32_t copies() const { return placement == "bidirectional" ? 2 : 1; }
+  /// Of a replica, the rank that has a copy of a stage.
+  [[nodiscard]] std::uint32_t place(std::uint32_t stage, std::uint32_t copy) const {
+    const std::uint32_t at = stage % places();
+    const bool back = placement == "v" ? stage / places() % 2 == 1 : copy == 1;
+    return back ? places() - 1 - at : at;
+  }
   friend auto operator<=>(const ParallelChoice&, const ParallelChoice&) = default;
 };
 
@@ -58,6 +68,7 @@ class ParallelSpace {
                                                          std::int64_t tensor_parallel) const;
   void add_layouts(std::int64_t tensor_parallel);
   void add_microbatches(ParallelChoice choice);
+  void add_memory_choices(ParallelChoice choice);
 
   const ParallelSpec& spec_;
   const CostModel& model_;

@@ -73,7 +73,9 @@ const Fields<Row>& row_fields() {
                     {"tensor_parallel", &C::tensor_parallel},
                     {"microbatches", &C::microbatches},
                     {"samples", &C::samples, {.doc = "of a microbatch"}},
-                    {"recompute", &C::recompute}}),
+                    {"recompute", &C::recompute},
+                    {"placement", &C::placement},
+                    {"zero", &C::zero}}),
       {"policy", [](const Row& row) { return row.whole.spec->policies[row.part.policy].name; }},
       {"layers_per_stage", [](const Row& row) { return row.part.layers_per_stage; }},
       inlined<Row>([](const Row& row) -> const R& { return row.part; },
@@ -146,6 +148,11 @@ std::string parallel_scenarios(const ParallelSpec& spec,
   workload["replicas"] = choice.replicas;
   workload["microbatches"] = choice.microbatches;
   workload["recompute"] = choice.recompute;
+  const auto add_if_known = [&](const char* name, const auto& value, bool is_default) {
+    if (!is_default || option_of(spec, name) != nullptr) workload[name] = value;
+  };
+  add_if_known("placement", choice.placement, choice.placement == "loop");
+  add_if_known("zero", choice.zero, choice.zero == 0);
   Json json{{"name", spec.name},
             {"workload", std::move(workload)},
             {"machine", machine_of(spec, folder)}};

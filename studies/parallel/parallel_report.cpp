@@ -34,6 +34,8 @@ std::string place_text(const ParallelChoice& choice) {
   if (choice.tensor_parallel > 1) {
     text += fmt::format(" shared by {} ranks each", choice.tensor_parallel);
   }
+  if (choice.placement != "loop") text += fmt::format(" placed {}", choice.placement);
+  if (choice.zero > 0) text += fmt::format(", ZeRO {}", choice.zero);
   return text;
 }
 
@@ -94,6 +96,14 @@ std::string why(const ParallelRow& row, const ParallelRow& best) {
   return text;
 }
 
+/// "8 / 2 v": two on each rank, placed so.
+std::string stages_text(const ParallelChoice& choice) {
+  std::string text = fmt::format("{}", choice.stages);
+  if (choice.virtual_stages > 1) text += fmt::format(" / {}", choice.virtual_stages);
+  if (choice.placement != "loop") text += " " + choice.placement;
+  return text;
+}
+
 PrintedTable rows_table(const ParallelPlan& plan) {
   PrintedTable table = empty_table({"schedule",
                                     "recompute",
@@ -118,9 +128,8 @@ PrintedTable rows_table(const ParallelPlan& plan) {
     table.rows.push_back(
         {schedule_text(plan, row),
          c.recompute ? "yes" : "no",
-         fmt::format("{}", c.replicas),
-         c.virtual_stages > 1 ? fmt::format("{} / {}", c.stages, c.virtual_stages)
-                              : fmt::format("{}", c.stages),
+         c.zero > 0 ? fmt::format("{} ZeRO {}", c.replicas, c.zero) : fmt::format("{}", c.replicas),
+         stages_text(c),
          fmt::format("{}", c.tensor_parallel),
          fmt::format("{} x {}", c.microbatches, c.samples),
          readable(row.time),

@@ -40,12 +40,17 @@ bool has_workload(const std::string& name) {
 std::vector<std::string> pipeline_policies() {
   std::vector<std::string> names;
   for (const PolicyInfo& info : policies()) {
-    if (info.for_ranks && info.name.starts_with("pipeline_")) names.push_back(info.name);
+    const bool complete = std::none_of(info.options.begin(),
+                                       info.options.end(),
+                                       [](const OptionSpec& option) { return option.required; });
+    if (info.for_ranks && complete && info.name.starts_with("pipeline_")) {
+      names.push_back(info.name);
+    }
   }
   return names;
 }
 
-OptionValue option_of(const Json& value) {
+OptionValue option_value_of(const Json& value) {
   if (value.is_boolean()) return value.get<bool>();
   if (value.is_number_integer()) return value.get<std::int64_t>();
   if (value.is_number()) return value.get<double>();
@@ -78,7 +83,7 @@ void read_model(const Json& layers, ParallelSpec& spec) {
                       .hint = "`schedlab partition` writes any model's layers.json: a \"file\""});
   }
   for (const auto& [key, value] : layers.items()) {
-    if (key != "kind") spec.options[key] = option_of(value);
+    if (key != "kind") spec.options[key] = option_value_of(value);
   }
 }
 
@@ -117,6 +122,12 @@ ParallelSpec parse_parallel_spec(const std::string& text,
   read_axis(root, "tensor_parallel", spec.tensor_parallel);
   read_axis(root, "microbatches", spec.microbatches);
   read_axis(root, "recompute", spec.recompute);
+  read_axis(root, "zero", spec.zero);
+  read_axis(root, "placement", spec.placement);
+  const OptionSpec* placement = option_of(spec, "placement");
+  if (spec.placement.empty()) {
+    spec.placement = placement == nullptr ? std::vector<std::string>{"loop"} : placement->allowed;
+  }
   std::vector<Json> given;
   read_axis(root, "policy", given);
   if (given.empty()) {
@@ -126,6 +137,16 @@ ParallelSpec parse_parallel_spec(const std::string& text,
   spec.rows = root.value("rows", spec.rows);
   spec.simulations = root.value("simulations", spec.simulations);
   return spec;
+}
+
+const OptionSpec* option_of(const ParallelSpec& spec, std::string_view name) {
+  for (const WorkloadInfo& info : workloads()) {
+    if (info.name != spec.workload) continue;
+    for (const OptionSpec& option : info.options) {
+      if (option.name == name) return &option;
+    }
+  }
+  return nullptr;
 }
 
 ParallelSpec load_parallel_spec(const std::string& path) {
@@ -167,6 +188,10 @@ std::string parallel_spec_schema() {
                    axis(schema::integer(1, most_samples, ""),
                         "of a replica, to try; all divisors of its batch if left out")},
                   {"recompute", axis(schema::flag(""), "to try; both if left out")},
+                  {"placement",
+                   axis(schema::text(""),
+                        "of stages on ranks, to try; all that the workload has if left out")},
+                  {"zero", axis(schema::integer(0, 3, ""), "stages of ZeRO to try; 0")},
                   {"policy", axis(policy, "schedules to try; all of pipelines if left out")},
                   {"rows", schema::integer(1, 1000, "that are ranked; 10")},
                   {"simulations", schema::integer(1, 10'000'000, "at most; 2000")}},

@@ -11,6 +11,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace schedlab {
@@ -42,6 +43,8 @@ struct ParallelSpec {
   std::vector<std::int64_t> tensor_parallel;
   std::vector<std::int64_t> microbatches;
   std::vector<bool> recompute{false, true};
+  std::vector<std::string> placement;  ///< of stages on ranks; those that the workload has
+  std::vector<std::int64_t> zero{0};   ///< stages of ZeRO
   std::vector<ParallelPolicy> policies;
   std::size_t rows = 10;             ///< that are ranked
   std::uint64_t simulations = 2000;  ///< at most
@@ -53,6 +56,9 @@ struct ParallelSpec {
                                                const std::string& file,
                                                const std::filesystem::path& folder = ".");
 [[nodiscard]] ParallelSpec load_parallel_spec(const std::string& path);
+
+/// The option of the workload; nullptr: it has none of that name.
+[[nodiscard]] const OptionSpec* option_of(const ParallelSpec& spec, std::string_view name);
 
 /// JSON Schema (draft 7) of the file.
 [[nodiscard]] std::string parallel_spec_schema();

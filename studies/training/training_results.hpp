@@ -42,8 +42,8 @@ struct TrainingResults {
   [[nodiscard]] Duration prediction() const;
 };
 
-/// training.json (the results), losses.csv, parameters.npz, trace.json, predicted_trace.json, metrics.json,
-/// plan.json, utilization.csv, timeline.svg and its conversions.
+/// training.json (the results), losses.csv, parameters.npz, trace.json, predicted_trace.json,
+/// metrics.json, plan.json, utilization.csv, timeline.svg and its conversions.
 [[nodiscard]] RunFiles write_training_files(const std::filesystem::path& folder,
                                             const TrainingResults& results);
 
