@@ -152,20 +152,8 @@ class EmittingQueue final : public detail::RecurrentQueue {
   void reset_cell_backward(const detail::DeviceCellBackward& args) override {
     backward("recurrent::reset_cell_backward", args);
   }
-  void sum_gradients(const detail::DeviceGradientSum& args) override {
-    write([args](EmittedMemory& memory) {
-      ArgumentList list(memory);
-      list.pointer("to", args.to).pointer("to_low", args.to_low, "kernels::Bf16");
-      list.add("upstream",
-               fmt::format(
-                   "{{{}, {}}}", memory.text(args.upstream[0]), memory.text(args.upstream[1])));
-      return list.pointer("dh", args.dh)
-          .number("rows", args.rows)
-          .number("columns", args.columns)
-          .number("slices", args.slices == 1 ? 0 : args.slices)
-          .number("upstream_stride", args.upstream_stride)
-          .call("array::sum_gradients");
-    });
+  void sum_gradients(const detail::DeviceGradientSum& /*args*/) override {
+    throw ContractViolation("an emitted projection");  // refused by why_not_recurrent()
   }
   void add_column_sums(const detail::DeviceColumnSums& args) override {
     write([args](EmittedMemory& memory) {
@@ -356,9 +344,6 @@ void name_arrays(const detail::RecurrentArrays& arrays, EmittedMemory& memory) {
     full(chain.reset, "reset"), full(chain.gate_gradients, "dgates"), full(chain.dh, "dh");
     full(chain.carry, "carry"), full(chain.reset_gradient, "dreset");
     full(chain.dh_last, "dh_last"), full(chain.carry_last, "carry_last"), full(chain.dx, "dx");
-    full(chain.wp, "wp"), full(chain.wp_first, "wp_first"), full(chain.dwp, "dwp");
-    full(chain.wp_moments, "wp_moments"), full(chain.projected_gradients, "dprojected");
-    low(chain.wp_low, "wp_low"), low(chain.projected_gradients_low, "dprojected_low");
     full(chain.dwx, "dwx"), full(chain.dwh, "dwh"), full(chain.dbias, "dbias");
     low(chain.wx_low, "wx_low"), low(chain.wh_low, "wh_low"), low(chain.reset_low, "reset_low");
     low(chain.gate_gradients_low, "dgates_low");
@@ -408,12 +393,10 @@ std::string outputs_of(const detail::RecurrentArrays& arrays, EmittedMemory& mem
     add(chain.dwx, chain.dwx.size());
     add(chain.dwh, chain.dwh.size());
     add(chain.dbias, chain.dbias.size());
-    add(chain.dwp, chain.dwp.size());
     if (spec.pass != RecurrentPass::training) continue;
     add(chain.wx, chain.wx.size());
     add(chain.wh, chain.wh.size());
     add(chain.bias, chain.bias.size());
-    add(chain.wp, chain.wp.size());
   }
   return text;
 }
@@ -427,6 +410,7 @@ std::string why_not_recurrent(const RecurrentSpec& spec,
                        to_string(spec.type));
   }
   if (spec.input_steps != 1) return "recurrent kernels multiply the inputs of single steps";
+  if (spec.projection > 0) return "emitted recurrent kernels have no projection";
   if (spec.separate_gates) return "recurrent kernels compute a cell's gates in one task";
   if (spec.recompute != Recompute::keep_backward) {
     return "recomputation, which takes memory as it runs, is not emitted";

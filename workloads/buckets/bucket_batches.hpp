@@ -25,7 +25,7 @@ struct EnumNames<Batching> {
 struct BatchedBuckets {
   BucketBoundaries boundaries;
   std::vector<std::int64_t> batches{};  ///< rows, by bucket
-  double cost = 0;                    ///< of one pass
+  double cost = 0;                      ///< of one pass
 };
 
 /// Batches among which a bucket of this length may choose, at least one: those that fit.

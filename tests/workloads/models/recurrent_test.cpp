@@ -343,10 +343,12 @@ TEST_CASE("a projection narrows what the next step and the next layer read") {
   spec.projection = 2;
   const TaskGraph graph = recurrent(spec);
   CHECK(graph.task_count() == 8 * 4 * 2);
-  CHECK(predecessors(graph, "projection_sum(0,1)") ==
-        Names{"cell(0,2)", "hidden_1(0,2)", "hidden_2(1,1)"});
+  CHECK(predecessors(graph, "projection_sum(0,1)") == Names{"hidden_1(0,2)", "hidden_2(1,1)"});
   CHECK(predecessors(graph, "projection_hidden(0,1)") == Names{"projection_sum(0,1)"});
-  CHECK(predecessors(graph, "cell(0,1)") == Names{"projection_hidden(0,1)"});
+  CHECK(predecessors(graph, "cell(0,1)") == Names{"cell(0,2)", "projection_hidden(0,1)"});
+  spec.tensors = false;
+  CHECK(recurrent(spec).edge_count() == graph.edge_count());
+  spec.tensors = true;
   CHECK(predecessors(graph, "weight_3(0,1)") == Names{"projection_sum(0,1)", "weight_3(0,2)"});
   CHECK(graph.operation(graph.find("hidden_1(0,1)")).kernels[0].n == 2);
   CHECK(graph.operation(graph.find("hidden_2(1,1)")).kernels[0].n == 2);

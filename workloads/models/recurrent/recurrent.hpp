@@ -56,8 +56,8 @@ struct RecurrentSpec {
   std::int64_t layers = 4;
   std::int64_t steps = 50;
   std::int64_t batch = 64;
-  std::int64_t hidden = 1024;  ///< of each direction
-  std::int64_t input = 0;      ///< width of the input of layer 0; 0: as hidden
+  std::int64_t hidden = 1024;   ///< of each direction
+  std::int64_t input = 0;       ///< width of the input of layer 0; 0: as hidden
   std::int64_t projection = 0;  ///< of an LSTM: width of h, which is projected; 0: hidden
   DataType type = DataType::fp32;
   RecurrentPass pass = RecurrentPass::backward;
@@ -110,9 +110,9 @@ struct RecurrentSpec {
 /// each a third of hidden_1's or weight_2's work, which shrink by as much: candidate_cell (dn, dz),
 /// candidate_hidden (d(r * h) = dn * Wh^T), then cell (dr); weight_3 (dWh += (r * h)^T * dn).
 ///
-/// An LSTM with projection (`projection` P) has h[batch, P] = m * Wp, m = o * tanh(c): what the next
-/// step and the next layer read. Forward projection_gemm follows cell_forward; backward the cell is
-/// given dm alone:
+/// An LSTM with projection (`projection` P) has h[batch, P] = m * Wp, m = o * tanh(c): what the
+/// next step and the next layer read. Forward projection_gemm follows cell_forward; backward the
+/// cell is given dm alone:
 ///
 ///   projection_sum     point-wise  dp[batch, P] = dh(l, t) + gradients from above
 ///   projection_hidden  GEMM        dm[batch, hidden] = dp * Wp^T
@@ -122,9 +122,9 @@ struct RecurrentSpec {
 /// Data drop computes m again with the activations, and keeps h and c.
 ///
 /// A bidirectional layer is two chains: one from step 0 up, one from the last step down. Both write
-/// their half of the layer's output of width 2 * hidden (2 * P) in place, so there is no task that joins
-/// them; the layer above reads both, and each of its directions writes a dx of its own, which the
-/// cells below sum. Layer tags count chains (chain_count), so that policies, which give layers
+/// their half of the layer's output of width 2 * hidden (2 * P) in place, so there is no task that
+/// joins them; the layer above reads both, and each of its directions writes a dx of its own, which
+/// the cells below sum. Layer tags count chains (chain_count), so that policies, which give layers
 /// streams of their own, give them to directions.
 ///
 /// Granularity: `fine` has these five tasks; `matmul` takes the bias gradient out of weight_2 as a
@@ -172,17 +172,17 @@ struct RecurrentSpec {
 /// of the initial states) is persistent.
 ///
 /// Errors  ContractViolation for a size below 1; InfeasibleError for a projection that is wider than
-/// the hidden state, of a GRU, or with separate_gates; InfeasibleError if the graph or a tensor would be
-/// too large, for recomputation in another pass than training or with input_steps or hidden_2_steps
-/// other than 1, for slices that do not divide k of hidden_1, for separate_gates of anything but an
-/// LSTM's backward pass at `matmul` with tensors, and for `sqrt` and `optimal` of bidirectional
-/// layers, which do not advance by steps.
+/// the hidden state, of a GRU, or with separate_gates; InfeasibleError if the graph or a tensor
+/// would be too large, for recomputation in another pass than training or with input_steps or
+/// hidden_2_steps other than 1, for slices that do not divide k of hidden_1, for separate_gates of
+/// anything but an LSTM's backward pass at `matmul` with tensors, and for `sqrt` and `optimal` of
+/// bidirectional layers, which do not advance by steps.
 /// Cost    O(layers * steps); about 0.3 s for a million tasks with tensors.
 /// Source  TurboLSTM's partition and task classes; accumulation modes, granularities, cuts and
 /// borders are ours; input_steps: Appleyard, Kocisky, Blunsom, arXiv 1604.01946 (their program: 2);
 /// GRU: Cho et al., arXiv 1406.1078; projection: Sak, Senior, Beaufays, arXiv 1402.1128 (without
-/// peepholes and the part that does not recur); bidirectional layers: Schuster and Paliwal, IEEE Trans. Signal
-/// Processing 45(11), 1997, doi 10.1109/78.650093.
+/// peepholes and the part that does not recur); bidirectional layers: Schuster and Paliwal, IEEE
+/// Trans. Signal Processing 45(11), 1997, doi 10.1109/78.650093.
 [[nodiscard]] TaskGraph recurrent(const RecurrentSpec& spec);
 
 }  // namespace schedlab

@@ -200,8 +200,8 @@ void RecurrentChain::add_data_edges(std::int64_t step, const Node& node) {
     if (node.hidden_2.valid()) out_.edge(node.first, node.hidden_2);
   }
   out_.edge(recomputed_by_[at], node.first);
-  out_.edge(node_.hidden_1, node.first);  // dh(l, t)
-  out_.edge(node_.cell, node.first);      // dc(l, t), or the direct path
+  out_.edge(node_.hidden_1, node.first);                        // dh(l, t)
+  out_.edge(node_.cell, projected() ? node.cell : node.first);  // dc(l, t), or the direct path
   for (const Steps* values : upstream_) {
     out_.edge((*values)[at].task, node.first);
     if (node.residual.valid()) out_.edge((*values)[at].task, node.residual);
@@ -328,8 +328,7 @@ std::int64_t RecurrentChain::gradient_elements(GradientIndex index) const {
     case of_recurrent:
       return s.output() * cells_.recurrent_gates * s.hidden + (bias_apart() ? 0 : s.biases());
     case of_candidate:
-      return projected() ? s.hidden * s.projection
-                         : s.hidden * cells_.candidate_gates * s.hidden;
+      return projected() ? s.hidden * s.projection : s.hidden * cells_.candidate_gates * s.hidden;
     default:
       return s.biases();
   }

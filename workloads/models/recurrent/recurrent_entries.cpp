@@ -140,11 +140,12 @@ TaskGraph graph_of(const RecurrentSpec& spec, const Options& o) {
 
 WorkloadInfo lstm_workload() {
   std::vector<OptionSpec> options = recurrent_options();
-  options.push_back(detail::size_option("projection",
-                                        0,
-                                        "width to which each layer's output is projected, which the "
-                                        "next step and the next layer read; 0: none",
-                                        0));
+  options.push_back(
+      detail::size_option("projection",
+                          0,
+                          "width to which each layer's output is projected, which the "
+                          "next step and the next layer read; 0: none",
+                          0));
   return {.name = "lstm",
           .summary =
               "LSTM of any size, one direction or two, forward, backward or a whole training "

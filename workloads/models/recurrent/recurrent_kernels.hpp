@@ -33,7 +33,8 @@ struct RecurrentShape {
   std::int64_t width = 0;
   DataType type = DataType::fp32;
   RecurrentCell cell = RecurrentCell::lstm;
-  std::int64_t projection = 0;  ///< width of h, of an LSTM whose o * tanh(c) is projected; 0: hidden
+  std::int64_t projection =
+      0;  ///< width of h, of an LSTM whose o * tanh(c) is projected; 0: hidden
 
   /// Width of h, which is the layer's output.
   [[nodiscard]] std::int64_t output() const { return projection > 0 ? projection : hidden; }
