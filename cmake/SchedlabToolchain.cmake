@@ -21,7 +21,7 @@ target_compile_options(
     -Wpedantic
     -Wconversion
     -Wsign-conversion
-    -Wshadow
+    $<$<NOT:$<BOOL:${SCHEDLAB_UNITY_LIBRARIES}>>:-Wshadow> # sources that are joined hide each other's names
     $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>
     $<$<BOOL:${SCHEDLAB_WARNINGS_AS_ERRORS}>:-Werror>>
     # What nvcc generates is neither pedantic nor free of conversions.
