@@ -57,7 +57,6 @@ constexpr std::array examples{
             "out/baseline/baseline.json --turns 50 --out out/validation"},
     Example{"buckets", "schedlab buckets experiments/buckets.json --out out/buckets"},
     Example{"partition", "schedlab partition experiments/partition.json --out out/partition"},
-    Example{"partition", "schedlab partition experiments/partition.json --out out/partition"},
     Example{"plan-parallel",
             "schedlab plan-parallel experiments/plan_parallel.json --out out/parallel"},
     Example{"explain", "schedlab explain out/one --what-if --out out/why"},

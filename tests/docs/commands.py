@@ -31,7 +31,7 @@ def verbs_of(page):
     """What docs/reference/command_line.md says each verb takes."""
     verbs, verb = {}, None
     for line in page.read_text(encoding="utf-8").splitlines():
-        if heading := re.match(r"## (\w+)$", line):
+        if heading := re.match(r"## ([\w-]+)$", line):
             verb = verbs.setdefault(heading.group(1), Verb())
         elif verb is not None and (row := re.match(r"\| `([^`]+)` \| (.*) \|$", line)):
             names, meaning = row.groups()

@@ -37,28 +37,12 @@ bool contains(const std::string& text, std::string_view part) {
 }  // namespace
 
 TEST_CASE("every machine that the library carries loads under its own name") {
-  CHECK(machine_names() == std::vector<std::string>{"a100",
-                                                    "a100_40gb",
-                                                    "ascend_310p",
-                                                    "ascend_910a",
-                                                    "ascend_910b",
-                                                    "b200",
-                                                    "b300",
-                                                    "gb200",
-                                                    "h100",
-                                                    "h200",
-                                                    "ideal",
-                                                    "l40s",
-                                                    "m40",
-                                                    "manycore_cpu",
-                                                    "mi300x",
-                                                    "mt_3000",
-                                                    "p100",
-                                                    "processors",
-                                                    "rtx_4090",
-                                                    "rtx_5090",
-                                                    "sw26010_pro",
-                                                    "v100"});
+  CHECK(machine_names() ==
+        std::vector<std::string>{
+            "a100",     "a100_40gb",    "ascend_310p", "ascend_910a", "ascend_910b", "b200",
+            "b300",     "gb200",        "h100",        "h200",        "ideal",       "l40s",
+            "m40",      "manycore_cpu", "mi300x",      "mt_3000",     "p100",        "processors",
+            "rtx_4090", "rtx_5090",     "sw26010_pro", "v100"});
   for (const std::string& name : machine_names()) {
     CAPTURE(name);
     const MachineSpec machine = load_machine(name);
