@@ -35,7 +35,7 @@ build bud --pull-never --isolation chroot -q -t schedlab -f "$recipe" "$store/co
 image=$(build from --pull-never localhost/schedlab)
 there() { build run --isolation chroot "$image" -- "$@"; }
 there schedlab --version
-there schedlab simulate /usr/share/doc/schedlab/experiments/quickstart_timeline.json --out /work/one
-there sh -c 'test -s /work/one/timeline.svg && ! command -v c++'
+there schedlab simulate /usr/share/doc/schedlab/experiments/quickstart_timeline.json --out /tmp/in_container
+there sh -c 'test -s /tmp/in_container/timeline.svg && ! command -v c++'
 build inspect --format '{{.OCIv1.Config.Entrypoint}}' "$image" | grep -q schedlab
 echo "image built, run: $(basename "$package")"
