@@ -13,6 +13,9 @@
 # APART        <batch> <c>... ...: SCHEDLAB_UNITY_LIBRARIES compiles the sources of a folder as one unit; those listed
 #              here, some file-local name of which another source of the folder has too, go to the numbered batch instead.
 # Without SOURCES the library is an interface library, so a folder may start with headers alone.
+# A sanitizer's build is -O0, which compiles in less than half the time; the libraries that compute for long are not.
+set(schedlab_libraries_that_compute sim workloads policies hw_models real_exec)
+
 function(schedlab_add_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "INTERNAL" "" "HEADERS;SOURCES;DEPENDS;PRIVATE;HEADER_ONLY;APART")
   schedlab_refuse_unknown_arguments(schedlab_add_library ${name} "${arg_UNPARSED_ARGUMENTS}")
@@ -25,6 +28,9 @@ function(schedlab_add_library name)
     foreach(item IN LISTS arg_HEADER_ONLY ITEMS schedlab_warnings)
       target_link_libraries(${target} PRIVATE "$<BUILD_INTERFACE:${item}>")
     endforeach()
+    if(SCHEDLAB_SANITIZE AND name IN_LIST schedlab_libraries_that_compute)
+      target_compile_options(${target} PRIVATE -Og)
+    endif()
     if(SCHEDLAB_UNITY_LIBRARIES)
       # One unit per folder and batch: fewer would leave a processor without work at the end.
       set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
