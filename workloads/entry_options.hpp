@@ -30,9 +30,8 @@ Enum name_to(const std::array<std::string_view, n>& words, std::string_view word
 template <std::size_t n>
 std::vector<std::string> allowed(const std::array<std::string_view, n>& words,
                                  bool automatic = false) {
-  std::vector<std::string> all;
-  if (automatic) all.emplace_back("auto");
-  all.insert(all.end(), words.begin(), words.end());
+  std::vector<std::string> all(words.begin(), words.end());
+  if (automatic) all.insert(all.begin(), "auto");
   return all;
 }
 
