@@ -6,7 +6,7 @@
 #
 # Makes the target schedlab_<name> and the alias schedlab::<name>, from files listed by hand relative to the folder.
 # INTERNAL     of the program and its tests: not installed.
-# HEADERS      all installed, under include/schedlab/<folder>; each must compile alone (all_verify_interface_header_sets).
+# HEADERS      all installed, under include/schedlab/<folder>; each must compile alone (scripts/check_headers.py).
 # DEPENDS      targets that appear in public headers.
 # PRIVATE      libraries used only in sources and linked.
 # HEADER_ONLY  header-only packages used only in sources: consumers of the install do not need them.
