@@ -59,7 +59,7 @@ CLI::App* add_to(CLI::App& app, ListOptions& options) {
           "WHAT",
           options.what,
           "all, workloads, presets, machines, cost_models, policies, systems, variability, "
-          "hosts, launch_modes or layers; devices: those of this computer")
+          "hosts, nodes, launch_modes or layers; devices: those of this computer")
       ->check(CLI::IsMember(std::set<std::string>{"all",
                                                   "workloads",
                                                   "presets",
@@ -69,6 +69,7 @@ CLI::App* add_to(CLI::App& app, ListOptions& options) {
                                                   "policies",
                                                   "systems",
                                                   "hosts",
+                                                  "nodes",
                                                   "launch_modes",
                                                   "layers",
                                                   "variability"}))

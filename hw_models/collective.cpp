@@ -276,6 +276,13 @@ void expect_network(std::span<const std::uint32_t> ranks, const Platform& platfo
   }
 }
 
+/// What the units of a collective move at most.
+Bandwidth units_bandwidth(const CollectiveCosts& costs) {
+  return costs.combine.known()
+             ? Bandwidth{costs.units * costs.combine[ExpertParameter::unit_gb_per_s] * 1e9}
+             : unlimited_units;
+}
+
 /// By what a library was fitted to take inside a node; nothing where that is not known, or another
 /// algorithm is asked for.
 std::optional<CollectiveTime> time_in_node(const CollectiveSpec& spec,
@@ -294,11 +301,7 @@ std::optional<CollectiveTime> time_in_node(const CollectiveSpec& spec,
                            .ranks = static_cast<double>(group.size())};
   std::optional<CollectiveTime> best;
   if (spec.algorithm == automatic || spec.algorithm == usual) {
-    const Bandwidth units =
-        costs.combine.known()
-            ? Bandwidth{costs.units * costs.combine[ExpertParameter::unit_gb_per_s] * 1e9}
-            : unlimited_units;
-    best = fitted_time(protocols, one, network.device.bandwidth, units);
+    best = fitted_time(protocols, one, network.device.bandwidth, units_bandwidth(costs));
   }
   if ((spec.algorithm == automatic || spec.algorithm == in_switch) && costs.switch_reduces &&
       in_switch_applies(costs.in_switch, one)) {
@@ -416,6 +419,10 @@ CollectiveTime collective_time(const CollectiveSpec& spec,
                               ? pairwise_time(spec, group, costs.efficiency)
                               : hierarchical_time(spec, group, costs.efficiency);
     time.base = costs.base;
+    if (costs.combine.known()) {
+      const double moved = ring_bytes(spec, group.size()) / units_bandwidth(costs).count();
+      time.bytes = std::max(time.bytes, round_up_seconds(moved));
+    }
     if (!best || time.total() < best->total()) best = time;
   }
   if (!best) {

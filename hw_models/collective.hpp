@@ -39,6 +39,9 @@ struct CollectiveTime {
 /// Inside one node a ring or pairwise exchange is what the library's protocols take, where the
 /// machine has them (hw_models/fitted_collective.hpp); `automatic` is then these, or in_switch.
 ///
+/// Where the machine has `expert_combine`, no rank sends faster than its units (of that
+/// unit_gb_per_s each) move.
+///
 /// Between nodes a ring or tree spreads over all NICs of a node, as libraries do with several
 /// channels. The steps' latencies follow NCCL's tuning model (NVIDIA/nccl, src/graph/tuning.cc):
 /// counted along the way of one chunk.

@@ -77,13 +77,7 @@ const HostSpec& host_spec(std::string_view name) {
 
 void apply_host(MachineSpec& machine, std::string_view name) {
   if (name == own_host) return;
-  for (const NumberSource& number : host_spec(name).numbers) {
-    for (const MachineNumber& field : machine_numbers()) {
-      if (number.pointer != fmt::format("/{}/{}", field.section, field.name)) continue;
-      field.set(machine.platform, number.value);
-    }
-    note_source(machine, number);
-  }
+  set_numbers(machine, host_spec(name).numbers);
 }
 
 const HostSpec* host_in_use(const MachineSpec& machine) {

@@ -47,7 +47,7 @@ std::vector<MachineNumber> shape() {
           1),
       whole(
           "nics_per_node",
-          "NICs of a node, among which its ranks are divided; absent: 1.",
+          "NICs of a node, among which its ranks are divided, or a multiple of these; absent: 1.",
           [](Platform& p, double v) { p.network.nics_per_node = count(v); },
           1),
       whole(
@@ -58,6 +58,12 @@ std::vector<MachineNumber> shape() {
       whole("leaf_ports",
             "NICs under one leaf switch of a fat tree; 0 = all.",
             [](Platform& p, double v) { p.network.leaf_ports = count(v); }),
+      {"network",
+       "rails",
+       "1: leaf switches have the NICs of equal number of several nodes; absent: 0.",
+       [](Platform& p, double v) { p.network.rails = v > 0; },
+       0,
+       1},
       whole("pod_leaves",
             "Leaf switches of one pod; 0 = all, there is no level above.",
             [](Platform& p, double v) { p.network.pod_leaves = count(v); }),

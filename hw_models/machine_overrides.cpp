@@ -2,6 +2,7 @@
 #include "hw_models/host_spec.hpp"
 #include "hw_models/machine_numbers.hpp"
 #include "hw_models/machine_spec.hpp"
+#include "hw_models/node_spec.hpp"
 #include "sim/base/error.hpp"
 #include "sim/graph/task.hpp"
 
@@ -15,6 +16,7 @@ namespace {
 constexpr std::string_view unlimited_units_name = "unlimited_units";
 constexpr std::string_view units_name = "units";
 constexpr std::string_view host_word = "host";
+constexpr std::string_view node_word = "node";
 constexpr std::string_view sharing = "sharing";
 constexpr std::string_view topology = "topology";
 
@@ -118,6 +120,16 @@ void note_source(MachineSpec& machine, NumberSource source) {
   }
 }
 
+void set_numbers(MachineSpec& machine, const std::vector<NumberSource>& numbers) {
+  for (const NumberSource& number : numbers) {
+    for (const MachineNumber& field : machine_numbers()) {
+      if (number.pointer != fmt::format("/{}/{}", field.section, field.name)) continue;
+      field.set(machine.platform, number.value);
+    }
+    note_source(machine, number);
+  }
+}
+
 const std::vector<OptionSpec>& machine_options() {
   static const std::vector<OptionSpec> options = [] {
     std::vector<OptionSpec> result;
@@ -155,6 +167,11 @@ const std::vector<OptionSpec>& machine_options() {
                       .doc = "What a framework costs the host (schedlab list hosts); own: what the "
                              "machine's file says.",
                       .allowed = host_names()});
+    result.push_back({.name = std::string{node_word},
+                      .default_value = node_names().front(),
+                      .doc = "How devices and nodes are connected (schedlab list nodes); own: what "
+                             "the machine's file says.",
+                      .allowed = node_names()});
     result.push_back({.name = std::string{sharing},
                       .default_value = std::string{to_string(SharingModel::exclusive)},
                       .doc = "How kernels share units: exclusive (whole units, start to end), "
@@ -174,6 +191,7 @@ void apply_overrides(MachineSpec& machine, const std::map<std::string, OptionVal
   const Options options =
       resolve_options(fmt::format("machine {}", machine.name), options_to_check(given), given);
   if (is_given(given, host_word)) apply_host(machine, options.text(host_word));
+  if (is_given(given, node_word)) apply_node(machine, options.text(node_word));
   for (const MachineNumber& field : machine_numbers()) {
     // A sweep changes one or two of many numbers, for each of its machines.
     if (!is_given(given, field.name)) continue;

@@ -66,11 +66,13 @@ struct MachineSpec {
 
 /// Sets where a number comes from, whether the machine has it already or not.
 void note_source(MachineSpec& machine, NumberSource source);
+/// Gives the machine these numbers, with their origins; pointers as in a machine file.
+void set_numbers(MachineSpec& machine, const std::vector<NumberSource>& numbers);
 
 /// What a scenario may change in a machine: every number of the sections "host" and "device", by
-/// its name in the file, "host" (host_spec.hpp; single numbers are changed after it), "units" (that
-/// matrix products run on), "unlimited_units" and "sharing". The defaults only fix the types: what
-/// is not given is kept.
+/// its name in the file, "host" (host_spec.hpp) and "node" (node_spec.hpp; single numbers are
+/// changed after these), "units" (that matrix products run on), "unlimited_units" and "sharing".
+/// The defaults only fix the types: what is not given is kept.
 [[nodiscard]] const std::vector<OptionSpec>& machine_options();
 
 /// Changes some numbers of a machine; their origin becomes `assumed`, "set by the scenario".

@@ -16,5 +16,7 @@ struct MachineText {
 [[nodiscard]] const std::vector<MachineText>& machine_texts();
 /// Likewise of the host files.
 [[nodiscard]] const std::vector<MachineText>& host_texts();
+/// And of the node files.
+[[nodiscard]] const std::vector<MachineText>& node_texts();
 
 }  // namespace schedlab

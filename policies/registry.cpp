@@ -22,7 +22,8 @@ namespace schedlab {
                               policy(pipeline_interleaved_1f1b) policy(pipeline_zb_h1)          \
                                   policy(pipeline_zb_v) policy(pipeline_dualpipe)               \
                                       policy(pipeline_dualpipe_v) policy(pipeline_chimera)      \
-                                          policy(pipeline_file) policy(plan_file)
+                                          policy(batch_overlap) policy(pipeline_file)           \
+                                              policy(plan_file)
 
 #define SCHEDLAB_DECLARE(name) PolicyInfo name##_info();
 #define SCHEDLAB_LIST(name) name##_info(),

@@ -138,6 +138,11 @@ std::string machines_page(const Json& listed, const Json& definitions) {
       "\n## Hosts\n\nOf the key `host`: what a framework costs per operator "
       "([launch_modes.md](../launch_modes.md)); `schedlab list hosts` prints the numbers.\n";
   text += entry_table(listed["hosts"]);
+  text +=
+      "\n## Nodes\n\nOf the key `node`: how devices and nodes are connected "
+      "([several_devices.md](../several_devices.md#the-network)); `schedlab list nodes` prints the "
+      "numbers.\n";
+  text += entry_table(listed["nodes"]);
   text += "\n## Keys that change a machine\n";
   for (const Json& object : definitions["machine"]["anyOf"]) {
     if (object.contains("properties")) text += keys_table(object, false);

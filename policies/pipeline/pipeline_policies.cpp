@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -69,11 +70,28 @@ GradientSums sums_from(std::string_view word) {
   return word == "before_sending" ? GradientSums::before_sending : GradientSums::overlapped;
 }
 
-RankProgramOptions program_options(const Options& options) {
+PipelineTransfers transfers_from(std::string_view word) {
+  if (word == "blocking") return PipelineTransfers::blocking;
+  return word == "one_sided" ? PipelineTransfers::one_sided : PipelineTransfers::overlapped;
+}
+
+/// Of policies some of whose steps overlap.
+OptionSpec overlap_spec(StepOverlap usual) {
+  return {.name = "overlap",
+          .default_value = std::string{usual == StepOverlap::in_turn ? "in_turn" : "interleaved"},
+          .doc =
+              "Of passes beside each other. in_turn: one follows the other; interleaved: while "
+              "collectives of one (experts, tensor parallelism) are under way, on a stream of "
+              "their own, the other computes.",
+          .allowed = {"in_turn", "interleaved"}};
+}
+
+RankProgramOptions program_options(const Options& options, bool overlaps) {
+  const bool interleaved = overlaps && options.text("overlap") == "interleaved";
   return {.sums = sums_from(options.text("gradient_sums")),
-          .transfers = options.text("transfers") == "blocking" ? PipelineTransfers::blocking
-                                                               : PipelineTransfers::overlapped,
-          .prefetch = static_cast<std::size_t>(options.integer("prefetch"))};
+          .transfers = transfers_from(options.text("transfers")),
+          .prefetch = static_cast<std::size_t>(options.integer("prefetch")),
+          .overlap = interleaved ? StepOverlap::interleaved : StepOverlap::in_turn};
 }
 
 std::vector<OptionSpec> program_option_specs() {
@@ -86,10 +104,10 @@ std::vector<OptionSpec> program_option_specs() {
            .allowed = {"overlapped", "after_passes", "before_sending"}},
           {.name = "transfers",
            .default_value = std::string{"overlapped"},
-           .doc = "overlapped: messages move while ranks compute; blocking: a rank "
-                  "sends and receives as with MPI_Send and MPI_Recv, or MPI_Sendrecv "
-                  "where two ranks send to each other.",
-           .allowed = {"overlapped", "blocking"}},
+           .doc = "overlapped: messages move while ranks compute; one_sided: likewise, and "
+                  "nobody asks the receiver; blocking: a rank sends and receives as with MPI_Send "
+                  "and MPI_Recv, or MPI_Sendrecv where two ranks send to each other.",
+           .allowed = {"overlapped", "one_sided", "blocking"}},
           {.name = "prefetch",
            .default_value = std::int64_t{1},
            .doc = "With the workload's zero 3: how many layers' parameters are gathered ahead of "
@@ -102,15 +120,18 @@ PolicyInfo pipeline_info(const std::string& name,
                          std::string summary,
                          std::string source,
                          StepOrder (*order)(const PipelineShape&, std::uint32_t),
-                         OrderFor order_for) {
+                         OrderFor order_for,
+                         std::optional<StepOverlap> overlap = std::nullopt) {
+  std::vector<OptionSpec> options = program_option_specs();
+  if (overlap) options.push_back(overlap_spec(*overlap));
   return {.name = name,
           .summary = std::move(summary),
           .source = std::move(source),
-          .options = program_option_specs(),
+          .options = std::move(options),
           .make =
-              [=](const Options& options) {
+              [=](const Options& given) {
                 return std::make_unique<PipelinePolicy>(
-                    name, order, order_for, program_options(options));
+                    name, order, order_for, program_options(given, overlap.has_value()));
               },
           .for_ranks = true};
 }
@@ -210,7 +231,8 @@ PolicyInfo pipeline_dualpipe_info() {
                        "backward passes of the other direction.",
                        "DeepSeek-AI, DeepSeek-V3 Technical Report, arXiv 2412.19437",
                        dualpipe_order,
-                       OrderFor::two_directions);
+                       OrderFor::two_directions,
+                       StepOverlap::in_turn);
 }
 
 PolicyInfo pipeline_dualpipe_v_info() {
@@ -218,7 +240,8 @@ PolicyInfo pipeline_dualpipe_v_info() {
                        "DualPipe cut in half: two stages of a V on each rank instead of copies.",
                        "github.com/deepseek-ai/DualPipe; Sea AI Lab, Cut-in-half",
                        dualpipe_v_order,
-                       OrderFor::pair_of_v);
+                       OrderFor::pair_of_v,
+                       StepOverlap::in_turn);
 }
 
 PolicyInfo pipeline_chimera_info() {
@@ -229,8 +252,20 @@ PolicyInfo pipeline_chimera_info() {
                        OrderFor::two_directions);
 }
 
+PolicyInfo batch_overlap_info() {
+  return pipeline_info("batch_overlap",
+                       "Two micro-batches beside each other on each rank: one computes while the "
+                       "other communicates.",
+                       "DeepSeek-AI, DeepSeek-V3 Technical Report, arXiv 2412.19437; Wang et al., "
+                       "Domino, arXiv 2409.15241",
+                       batch_overlap_order,
+                       OrderFor::one_stage,
+                       StepOverlap::interleaved);
+}
+
 PolicyInfo pipeline_file_info() {
   std::vector<OptionSpec> options = program_option_specs();
+  options.push_back(overlap_spec(StepOverlap::in_turn));
   options.insert(options.begin(),
                  {.name = "path",
                   .default_value = std::string{},
@@ -243,7 +278,8 @@ PolicyInfo pipeline_file_info() {
           .options = std::move(options),
           .make =
               [](const Options& given) {
-                return std::make_unique<PipelineFile>(given.text("path"), program_options(given));
+                return std::make_unique<PipelineFile>(given.text("path"),
+                                                      program_options(given, true));
               },
           .for_ranks = true};
 }

@@ -2,6 +2,7 @@
 #include "policies/pipeline/rank_programs.hpp"
 
 #include "policies/pipeline/crossing_messages.hpp"
+#include "policies/pipeline/interleave.hpp"
 #include "policies/pipeline/pass_tasks.hpp"
 #include "sim/base/error.hpp"
 #include "sim/pipeline/pipeline_work.hpp"
@@ -76,6 +77,7 @@ class RankProgramWriter {
                     const std::string& policy,
                     const RankProgramOptions& options)
       : graph_(problem.graph),
+        costs_(problem.costs),
         options_(options),
         shape_(pipeline_shape(problem.graph, policy)),
         ranks_(pipeline_ranks(problem.graph)),
@@ -86,7 +88,8 @@ class RankProgramWriter {
     for (const RankMessage& message : messages_.all()) {
       plan_.messages.push_back({.from = HostId{graph_.rank(message.producer)},
                                 .to = HostId{message.to},
-                                .bytes = message.bytes});
+                                .bytes = message.bytes,
+                                .one_sided = options.transfers == PipelineTransfers::one_sided});
     }
   }
 
@@ -106,6 +109,7 @@ class RankProgramWriter {
     sent_.clear();
     begin_streams(rank);
     gathers_ = StreamId::none();
+    exchanges_ = StreamId::none();
     gathered_.clear();
     used_.clear();
     begin_parts(rank);
@@ -138,6 +142,13 @@ class RankProgramWriter {
     bool at_end = false;
     bool launched = false;
     EventId done{};
+  };
+
+  /// The tasks of a step, one after another.
+  struct Chain {
+    std::vector<TaskId> tasks{};
+    std::size_t next = 0;
+    EventId exchanged = EventId::none();  // behind its last collective, if nobody waited for that
   };
 
   /// The steps from `begin` on that overlap; none at the end.
@@ -191,7 +202,7 @@ class RankProgramWriter {
   }
 
   void post_receives(std::uint32_t line, std::span<const PipelineStep> steps) {
-    if (options_.transfers == PipelineTransfers::blocking) return;
+    if (options_.transfers != PipelineTransfers::overlapped) return;
     for_each_task(line, steps, [this](TaskId task) {
       messages_.for_each_needed(task, [this](std::uint32_t message) {
         if (messages_.post(message)) calls_->push_back(HostCall::irecv(message));
@@ -205,7 +216,59 @@ class RankProgramWriter {
         messages_.for_each_needed(task, [this](std::uint32_t message) { receive(message); });
       });
     }
+    if (steps.size() > 1 && options_.overlap == StepOverlap::interleaved) {
+      return launch_interleaved(line, steps);
+    }
     for_each_task(line, steps, [this](TaskId task) { launch(task); });
+  }
+
+  /// Steps share the device task by task. Ranks that share collectives must agree on the order: it
+  /// is that of the first of them.
+  void launch_interleaved(std::uint32_t line, std::span<const PipelineStep> steps) {
+    const std::uint32_t first = line / ranks_.tensor_parallel * ranks_.tensor_parallel;
+    std::vector<Chain> chains(steps.size());
+    std::vector<std::vector<ChainTask>> timed(steps.size());
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      const std::span<const PipelineStep> step = steps.subspan(i, 1);
+      for_each_task(line, step, [&](TaskId task) { chains[i].tasks.push_back(task); });
+      for_each_task(first, step, [&](TaskId task) {
+        timed[i].push_back({costs_.duration(task), is_exchange(task)});
+      });
+    }
+    for (const std::size_t i : interleave(timed)) launch_next(chains[i]);
+    for (Chain& chain : chains) wait_for_exchange(chain);
+  }
+
+  void launch_next(Chain& chain) {
+    const TaskId task = chain.tasks[chain.next++];
+    if (is_exchange(task)) {
+      // Behind another exchange of the chain it is in order anyway.
+      launch_exchange(task, !chain.exchanged.valid());
+      chain.exchanged = record(exchanges_);
+      return;
+    }
+    wait_for_exchange(chain);
+    launch(task);
+  }
+
+  [[nodiscard]] bool is_exchange(TaskId task) const {
+    return graph_.collectives().of(task).valid() && !gathers(task);
+  }
+
+  void wait_for_exchange(Chain& chain) {
+    if (chain.exchanged.valid()) calls_->push_back(HostCall::wait(compute_, chain.exchanged));
+    chain.exchanged = EventId::none();
+  }
+
+  void launch_exchange(TaskId task, bool behind_compute) {
+    if (!exchanges_.valid()) {
+      exchanges_ =
+          plan_.streams.push_back({.device = compute_device(), .priority = -1, .name = "exchange"});
+    }
+    messages_.for_each_needed(task, [this](std::uint32_t message) { receive(message); });
+    if (behind_compute) calls_->push_back(HostCall::wait(exchanges_, record(compute_)));
+    calls_->push_back(HostCall::launch(exchanges_, task));
+    note_launched(task);
   }
 
   [[nodiscard]] bool gathers(TaskId task) const {
@@ -255,6 +318,10 @@ class RankProgramWriter {
     }
     calls_->push_back(HostCall::launch(compute_, task));
     if (uses_up) used_.push_back(record(compute_));
+    note_launched(task);
+  }
+
+  void note_launched(TaskId task) {
     if (parts_.empty()) return;
     for (const TaskId after : graph_.successors(task)) {
       const auto part = std::find_if(
@@ -264,7 +331,7 @@ class RankProgramWriter {
   }
 
   void receive(std::uint32_t message) {
-    if (options_.transfers == PipelineTransfers::blocking) {
+    if (options_.transfers != PipelineTransfers::overlapped) {
       if (messages_.post(message)) calls_->push_back(HostCall::receive(message));
       return;
     }
@@ -345,6 +412,7 @@ class RankProgramWriter {
   }
 
   const TaskGraph& graph_;
+  const CostTable& costs_;
   RankProgramOptions options_;
   PipelineShape shape_;
   PipelineRanks ranks_;
@@ -358,6 +426,7 @@ class RankProgramWriter {
   StreamId compute_;
   StreamId comm_;
   StreamId gathers_;                    // none(): no parameters are gathered
+  StreamId exchanges_;                  // none(): nothing was interleaved
   std::map<TaskId, EventId> gathered_;  // by the task that gathers
   std::vector<EventId> used_;           // behind the last that reads what was gathered, in order
   std::vector<Part> parts_;

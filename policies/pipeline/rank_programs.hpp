@@ -14,6 +14,7 @@ namespace schedlab {
 /// How the host programs of a pipeline move activations and gradients.
 enum class PipelineTransfers : std::uint8_t {
   overlapped,  ///< isend; irecv one step ahead; the bytes move while the rank computes
+  one_sided,   ///< isend into memory of the receiver, who waits where data are needed
   blocking,    ///< send and receive, each where its data is made or needed; at once where two
                ///< ranks send to each other, which would be stuck otherwise
 };
@@ -27,11 +28,19 @@ enum class GradientSums : std::uint8_t {
                    ///< gradient of its input on
 };
 
+/// How steps that overlap share their rank's device.
+enum class StepOverlap : std::uint8_t {
+  in_turn,      ///< one after the other, their collectives too
+  interleaved,  ///< task by task as interleave() says; collectives have a stream of their own, of
+                ///< a higher priority, beside what other steps compute
+};
+
 struct RankProgramOptions {
   GradientSums sums = GradientSums::overlapped;
   PipelineTransfers transfers = PipelineTransfers::overlapped;
   /// Of parameters that replicas have in parts: so many more are gathered than those in use.
   std::size_t prefetch = 1;
+  StepOverlap overlap = StepOverlap::in_turn;
 };
 
 /// The shape of a graph whose tasks are tagged as sim/pipeline/pipeline_work.hpp says. Throws
@@ -39,7 +48,8 @@ struct RankProgramOptions {
 [[nodiscard]] PipelineShape pipeline_shape(const TaskGraph& graph, const std::string& policy);
 
 /// One host program per rank: the tasks of its steps in their order on one stream, the parts of
-/// collectives on another, gathered parameters on a third, then the updates. The host waits for a
+/// collectives on another, gathered parameters on a third, then the updates. Collectives of passes
+/// are on the first, or where steps interleave on a fourth. The host waits for a
 /// message before the first task that needs it, and for the stream before it sends. Message i is
 /// rank_messages(graph)[i].
 ///

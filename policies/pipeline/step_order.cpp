@@ -99,6 +99,19 @@ StepOrder one_f_one_b_order(const PipelineShape& shape, std::uint32_t rank) {
   return order;
 }
 
+StepOrder batch_overlap_order(const PipelineShape& shape, std::uint32_t rank) {
+  PipelineShape pairs = shape;
+  pairs.microbatches = (shape.microbatches + 1) / 2;
+  StepOrder order;
+  for (const PipelineStep& pair : one_f_one_b_order(pairs, rank)) {
+    const std::uint32_t first = 2 * pair.microbatch;
+    const bool both = first + 1 < shape.microbatches;
+    order.push_back({pair.kind, pair.stage, first, both});
+    if (both) order.push_back({pair.kind, pair.stage, first + 1});
+  }
+  return order;
+}
+
 StepOrder interleaved_order(const PipelineShape& shape, std::uint32_t rank) {
   if (shape.virtual_stages == 1) return one_f_one_b_order(shape, rank);
   const Visits forward = interleaved_visits(shape, true);

@@ -79,6 +79,11 @@ using StepOrderOf = std::function<StepOrder(const PipelineShape&, std::uint32_t 
 /// stage it is 1F1B. Source: Narayanan et al., SC 2021, doi 10.1145/3458817.3476209, section 2.2.
 [[nodiscard]] StepOrder interleaved_order(const PipelineShape& shape, std::uint32_t rank);
 
+/// 1F1B over pairs of micro-batches: both forward passes overlap, then both backward passes. One
+/// virtual stage. Source: two micro-batches beside each other as in DeepSeek-AI, DeepSeek-V3
+/// Technical Report, arXiv 2412.19437, section 3.4.1, and Wang et al., Domino, arXiv 2409.15241.
+[[nodiscard]] StepOrder batch_overlap_order(const PipelineShape& shape, std::uint32_t rank);
+
 /// Two virtual stages placed as a V: rank r takes 2 (R - r) - 1 micro-batches forward, then its
 /// second stage in turns, then forward, backward_data and backward_weight of both. No bubble but
 /// R - 1 forward passes where all passes last the same and M >= 2 R - 1; keeps the activations of

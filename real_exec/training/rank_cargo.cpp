@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace schedlab::detail {
@@ -24,6 +25,13 @@ RankCargo::RankCargo(const TaskGraph& graph,
                                       messages.size(),
                                       link.description(),
                                       link.largest_tag()));
+  }
+  if (std::any_of(plan.messages.begin(), plan.messages.end(), [](const MessageSpec& message) {
+        return message.one_sided;
+      })) {
+    throw InfeasibleError(
+        fmt::format("{} moves messages with both sides only\n  use \"transfers\": \"overlapped\"",
+                    link.description()));
   }
   const auto rank = static_cast<std::uint32_t>(link.rank());
   for (std::uint32_t i = 0; i < messages.size(); ++i) {

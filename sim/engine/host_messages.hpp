@@ -8,14 +8,14 @@
 /// \file
 /// Members of EventEngine: messages between host threads.
 ///
-/// A message of at most the eager threshold leaves when its send is posted; the sender goes on at
-/// once and the receiver's side buffers it. A larger one is a rendezvous: the sender asks, the
-/// receiver answers once its receive is posted (one latency each way), then the bytes move; the
-/// sender is held until they have left. In both cases the bytes share the links of their route with
-/// all others under way and arrive one latency after the last of them has left. This is the
-/// protocol of MPI libraries (MPI: A Message-Passing Interface Standard 4.1, 3.4, leaves it open).
-/// isend and irecv post and go on, wait_message blocks until that side is done; messages make
-/// progress without the hosts.
+/// A message of at most the eager threshold, and a one-sided one, leaves when its send is posted;
+/// the sender goes on at once and the receiver's side has room for it. A larger one is a
+/// rendezvous: the sender asks, the receiver answers once its receive is posted (one latency each
+/// way), then the bytes move; the sender is held until they have left. In both cases the bytes
+/// share the links of their route with all others under way and arrive one latency after the last
+/// of them has left. This is the protocol of MPI libraries (MPI: A Message-Passing Interface
+/// Standard 4.1, 3.4, leaves it open). isend and irecv post and go on, wait_message blocks until
+/// that side is done; messages make progress without the hosts.
 namespace schedlab::engine {
 
 template <class Source, class Sharing>
@@ -48,7 +48,7 @@ void EventEngine<Source, Sharing>::post_message(std::uint32_t id, bool sends) {
   Message& m = scratch_.messages[id];
   const MessageSpec& spec = source_.plan().messages[id];
   (sends ? m.send_posted : m.receive_posted) = true;
-  if (spec.bytes <= problem_.platform.network.eager_threshold) {
+  if (spec.leaves_at_once(problem_.platform.network.eager_threshold)) {
     if (sends) {
       m.sent = true;
       move_message(id);

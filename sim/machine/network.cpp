@@ -25,12 +25,18 @@ Routes::Routes(const Network& network, std::uint32_t ranks) : network_(network),
   if (network.topology == Topology::none) return;
   const bool ring = network.topology == Topology::ring;
   const bool mesh = network.topology == Topology::mesh;
-  const std::uint32_t nics = nodes_ * network.nics_per_node;
-  leaf_ports_ = std::max(1U, counted(network.leaf_ports, nics));
-  const std::uint32_t leaves = divide_up(nics, leaf_ports_);
+  Bandwidth nic = network.node.bandwidth;
+  if (!ring && !mesh && network.nics_per_node > network.ranks_per_node) {
+    nic = nic * (static_cast<double>(network.nics_per_node) / network.ranks_per_node);
+    network_.nics_per_node = network.ranks_per_node;
+  }
+  const std::uint32_t nics = nodes_ * network_.nics_per_node;
+  leaf_ports_ = std::max(1U, counted(network.leaf_ports, network.rails ? nodes_ : nics));
+  const std::uint32_t leaves = network.rails
+                                   ? divide_up(nodes_, leaf_ports_) * network_.nics_per_node
+                                   : divide_up(nics, leaf_ports_);
   pod_leaves_ = std::max(1U, counted(network.pod_leaves, leaves));
   const std::uint32_t pods = divide_up(leaves, pod_leaves_);
-  const Bandwidth nic = network.node.bandwidth;
   const Bandwidth leaf = nic * (leaf_ports_ / network.leaf_oversubscription);
   const Bandwidth pod = leaf * (pod_leaves_ / network.pod_oversubscription);
   std::array<std::uint32_t, kinds> count{};
@@ -93,6 +99,12 @@ std::uint32_t Routes::nic_of(std::uint32_t rank) const {
                                     network_.ranks_per_node);
 }
 
+std::uint32_t Routes::leaf_of(std::uint32_t nic) const {
+  if (!network_.rails) return nic / leaf_ports_;
+  const std::uint32_t nics = network_.nics_per_node;
+  return nic / nics / leaf_ports_ * nics + nic % nics;
+}
+
 Duration Routes::around_ring(std::uint32_t from,
                              std::uint32_t to,
                              std::vector<LinkId>* links) const {
@@ -145,8 +157,8 @@ Duration Routes::through_tree(std::uint32_t from,
                               std::uint32_t to,
                               std::vector<LinkId>* links) const {
   add(node_up, from, links);
-  const std::uint32_t leaf = from / leaf_ports_;
-  const std::uint32_t other_leaf = to / leaf_ports_;
+  const std::uint32_t leaf = leaf_of(from);
+  const std::uint32_t other_leaf = leaf_of(to);
   std::uint32_t switches = 1;
   if (leaf != other_leaf) {
     add(leaf_up, leaf, links);

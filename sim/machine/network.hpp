@@ -76,12 +76,17 @@ struct CollectiveCosts {
 struct Network {
   Topology topology = Topology::none;
   std::uint32_t ranks_per_node = 1;
-  std::uint32_t nics_per_node = 1;  ///< fat tree: ranks of a node are spread over them evenly
-  Link device{};                    ///< device to its node's switch; bandwidth 0: not shared
-  Link node{};                      ///< NIC to leaf switch; ring, mesh: between neighbours
-  Duration switch_latency{0};       ///< per switch of the fat tree that is passed
+  /// Fat tree: ranks of a node are spread over them evenly. A multiple of ranks_per_node: each rank
+  /// has several, which count as one link with their summed bandwidth.
+  std::uint32_t nics_per_node = 1;
+  Link device{};               ///< device to its node's switch; bandwidth 0: not shared
+  Link node{};                 ///< NIC to leaf switch; ring, mesh: between neighbours
+  Duration switch_latency{0};  ///< per switch of the fat tree that is passed
   std::uint32_t mesh_columns = 1;
-  std::uint32_t leaf_ports = 0;        ///< NICs under a leaf switch; 0 = all
+  std::uint32_t leaf_ports = 0;  ///< NICs under a leaf switch; 0 = all (rails: of a rail)
+  /// Fat tree: a leaf switch has the NICs of equal number of leaf_ports nodes (a rail), not all
+  /// those of some nodes. Between equal NICs there is one switch on the way, between others more.
+  bool rails = false;
   std::uint32_t pod_leaves = 0;        ///< leaf switches of a pod; 0 = all: no further level
   double leaf_oversubscription = 1.0;  ///< bandwidth below over bandwidth above a leaf switch
   double pod_oversubscription = 1.0;   ///< likewise of a pod
@@ -137,6 +142,7 @@ class Routes {
   Duration across_mesh(std::uint32_t from, std::uint32_t to, std::vector<LinkId>* links) const;
   Duration through_tree(std::uint32_t from, std::uint32_t to, std::vector<LinkId>* links) const;
   [[nodiscard]] std::uint32_t nic_of(std::uint32_t rank) const;
+  [[nodiscard]] std::uint32_t leaf_of(std::uint32_t nic) const;
   [[nodiscard]] static std::uint32_t counted(std::uint32_t asked, std::uint32_t all) {
     return asked == 0 ? all : asked;
   }

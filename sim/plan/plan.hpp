@@ -192,7 +192,14 @@ struct MessageSpec {
   HostId from;
   HostId to;
   Bytes bytes{};
+  /// One-sided: written into memory of the receiver, who is not asked; leaves when sent, whatever
+  /// its size.
+  bool one_sided = false;
 
+  /// Does the sender go on, and the message leave, before it is being received?
+  [[nodiscard]] bool leaves_at_once(Bytes eager_threshold) const {
+    return one_sided || bytes <= eager_threshold;
+  }
   friend bool operator==(const MessageSpec&, const MessageSpec&) = default;
 };
 

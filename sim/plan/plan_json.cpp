@@ -38,11 +38,12 @@ class Writer {
     put("\n  ],\n  \"events\": {},\n  \"messages\": [", plan_.event_count);
     for (std::size_t i = 0; i < plan_.messages.size(); ++i) {
       const MessageSpec& message = plan_.messages[i];
-      put("{}\n    {{\"from\": {}, \"to\": {}, \"bytes\": {}}}",
+      put("{}\n    {{\"from\": {}, \"to\": {}, \"bytes\": {}{}}}",
           i == 0 ? "" : ",",
           message.from.value(),
           message.to.value(),
-          message.bytes.count());
+          message.bytes.count(),
+          message.one_sided ? ", \"one_sided\": true" : "");
     }
     put("\n  ]");
     write_graphs();

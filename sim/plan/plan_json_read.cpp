@@ -88,15 +88,17 @@ class Reader : private plan_json::Document {
     plan_.streams.push_back(std::move(spec));
   }
 
+  /// false where it is absent.
+  bool flag_at(const json& object, const std::string& pointer, const char* key) const {
+    if (!object.contains(key)) return false;
+    if (!object[key].is_boolean()) fail(pointer + "/" + key, shown(object[key]), "true or false");
+    return object[key].get<bool>();
+  }
+
   void read_sync(const json& stream, const std::string& pointer, StreamSpec& spec) {
-    const auto flag = [&](const char* key) {
-      if (!stream.contains(key)) return false;
-      if (!stream[key].is_boolean()) fail(pointer + "/" + key, shown(stream[key]), "true or false");
-      return stream[key].get<bool>();
-    };
-    const bool blocking = flag("blocking");
+    const bool blocking = flag_at(stream, pointer, "blocking");
     if (blocking) spec.sync = StreamSync::blocking;
-    if (!flag("legacy_default")) return;
+    if (!flag_at(stream, pointer, "legacy_default")) return;
     const std::string place = pointer + "/legacy_default";
     if (blocking) fail(place, "true", "either legacy_default or blocking, not both");
     if (spec.priority != 0) {
@@ -131,12 +133,13 @@ class Reader : private plan_json::Document {
     };
     for (std::size_t i = 0; i < messages.size(); ++i) {
       const std::string pointer = fmt::format("/messages/{}", i);
-      expect_keys(messages[i], pointer, {"from", "to", "bytes"});
+      expect_keys(messages[i], pointer, {"from", "to", "bytes", "one_sided"});
       MessageSpec spec;
       spec.from = host(messages[i], pointer, "from");
       spec.to = host(messages[i], pointer, "to");
       spec.bytes =
           Bytes{static_cast<std::int64_t>(number_at(messages[i], pointer, "bytes", max_bytes))};
+      spec.one_sided = flag_at(messages[i], pointer, "one_sided");
       plan_.messages.push_back(spec);
     }
   }

@@ -2,6 +2,7 @@
 #include "studies/spec/registry_list.hpp"
 
 #include "hw_models/host_spec.hpp"
+#include "hw_models/node_spec.hpp"
 #include "hw_models/registry.hpp"
 #include "policies/registry.hpp"
 #include "sim/base/file.hpp"
@@ -34,13 +35,8 @@ std::string shape_of(const Preset& preset) {
   return fmt::format("{} ({})", preset.summary, fmt::join(parts, ", "));
 }
 
-std::string numbers_of(const HostSpec& host) {
-  std::string text = host.description;
-  if (const auto& cost = host.operator_cost) {
-    text += fmt::format(
-        "\n      an operator in all: {} to {} us ({})", cost->min_us, cost->max_us, cost->text);
-  }
-  for (const NumberSource& number : host.numbers) {
+std::string numbers_text(std::string text, const std::vector<NumberSource>& numbers) {
+  for (const NumberSource& number : numbers) {
     text += fmt::format("\n      {} {} ({}: {})",
                         number.pointer.substr(number.pointer.rfind('/') + 1),
                         number.value,
@@ -48,6 +44,15 @@ std::string numbers_of(const HostSpec& host) {
                         number.text);
   }
   return text;
+}
+
+std::string numbers_of(const HostSpec& host) {
+  std::string text = host.description;
+  if (const auto& cost = host.operator_cost) {
+    text += fmt::format(
+        "\n      an operator in all: {} to {} us ({})", cost->min_us, cost->max_us, cost->text);
+  }
+  return numbers_text(std::move(text), host.numbers);
 }
 
 std::string range_of(const OptionSpec& option) {
@@ -81,7 +86,7 @@ Json to_json(const ListedEntry& entry) {
 }  // namespace
 
 std::vector<ListedSection> registry_sections(std::vector<ListedEntry> systems) {
-  std::vector<ListedSection> all(10);
+  std::vector<ListedSection> all(11);
   all[0].title = "workloads";
   for (const WorkloadInfo& info : workloads()) {
     all[0].entries.push_back({info.name, info.summary, {}, info.options, true});
@@ -104,6 +109,12 @@ std::vector<ListedSection> registry_sections(std::vector<ListedEntry> systems) {
     if (name == host_names().front()) continue;  // the machine's own
     const HostSpec host = host_spec(name);
     all[7].entries.push_back({name, numbers_of(host), {}, {}, true});
+  }
+  all[10].title = "nodes";
+  for (const std::string& name : node_names()) {
+    if (name == node_names().front()) continue;  // the machine's own
+    const NodeSpec& node = node_spec(name);
+    all[10].entries.push_back({name, numbers_text(node.description, node.numbers), {}, {}, true});
   }
   all[8].title = "launch_modes";
   for (const LaunchInfo& info : launch_infos()) {

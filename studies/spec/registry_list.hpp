@@ -24,7 +24,7 @@ struct ListedSection {
 
 /// What the registries hold, in the order that lists have: workloads, presets, machines, cost
 /// models, policies, `systems` (published ones, which studies reproduce), variability, hosts,
-/// launch modes and layers.
+/// launch modes, layers and nodes.
 [[nodiscard]] std::vector<ListedSection> registry_sections(std::vector<ListedEntry> systems);
 /// An entry with its options, in indented lines.
 [[nodiscard]] std::string entry_text(const ListedEntry& entry);

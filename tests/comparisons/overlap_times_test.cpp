@@ -2,6 +2,7 @@
 // Published times of collectives, and of kernels beside them, against the machine file alone:
 // docs/external_comparisons.md.
 #include "hw_models/collective.hpp"
+#include "hw_models/expert_exchange.hpp"
 #include "hw_models/machine_spec.hpp"
 #include "hw_models/tiled_gemm.hpp"
 #include "sim/engine/simulator.hpp"
@@ -196,6 +197,62 @@ TEST_CASE("point-wise kernels beside a kernel of experts' communication, in Deep
                       predicted));
   CHECK(ratios.size() == 13);
   CHECK(predicted / ratios[ratios.size() / 2] == doctest::Approx(1.0).epsilon(0.05));
+}
+
+TEST_CASE("experts' tokens inside and between nodes, as DeepEP's documentation has them") {
+  // github.com/deepseek-ai/DeepEP, README.md and docs/legacy.md: GB/s of all bytes that a rank
+  // sends to nodes, its own included (inside a node: to ranks), each token once to each of 4 nodes
+  // at most; 7168 bytes dispatched, 14336 combined; 400 Gb/s a rank. What is fitted is other data.
+  MachineSpec machine = load_machine("h100");
+  apply_overrides(machine, {{"node", std::string{"hgx_h800"}}});
+  Platform& platform = machine.platform;
+  const auto between = [&](std::uint32_t nodes, double tokens, double bytes) {
+    platform.ranks = 8 * nodes;
+    std::vector<std::uint32_t> all(platform.ranks);
+    std::iota(all.begin(), all.end(), 0U);
+    const double sent = tokens * std::min(4.0, double{1} * nodes) * bytes;
+    const CollectiveSpec spec{.op = CollectiveOp::all_to_all,
+                              .bytes = Bytes{static_cast<std::int64_t>(sent)}};
+    return sent / to_us(collective_time(spec, all, platform).total()) / 1e3;
+  };
+  struct Row {
+    const char* what;
+    std::uint32_t nodes;
+    double tokens;
+    double dispatch;
+    double combine;
+    double least;  // of the published that is predicted
+    double most;
+  };
+  for (const Row& row : {Row{"V1", 2, 4096, 43, 43, 1.65, 1.80},
+                         Row{"V1", 4, 4096, 58, 57, 0.84, 0.91},
+                         Row{"V1", 8, 4096, 51, 50, 0.77, 0.87},
+                         Row{"V2", 2, 8192, 90, 81, 0.81, 0.97},
+                         Row{"V2", 4, 8192, 61, 61, 0.80, 0.87}}) {
+    for (const auto& [bytes, published] :
+         {std::pair{7168.0, row.dispatch}, std::pair{14336.0, row.combine}}) {
+      const double predicted = between(row.nodes, row.tokens, bytes);
+      MESSAGE(fmt::format("{} on {} nodes, {} B: {} GB/s published, {:.1f} predicted",
+                          row.what,
+                          row.nodes,
+                          bytes,
+                          published,
+                          predicted));
+      CHECK(predicted > row.least * published);
+      CHECK(predicted < row.most * published);
+    }
+  }
+  const auto inside = [&](const FittedParameters& fitted, double bytes) {
+    const ExpertExchange exchange{
+        .tokens = 4096, .hidden = 7168, .top_k = 8, .experts = 256, .ranks = 8, .units = 20};
+    const double sent = exchange.tokens * expected_copies(exchange) * bytes;
+    return sent / exchange_time(fitted, exchange, platform.network.device.bandwidth).us / 1e3;
+  };
+  const double dispatch = inside(platform.network.collectives.dispatch, 7168);
+  const double combine = inside(platform.network.collectives.combine, 14336);
+  MESSAGE(fmt::format("one node: {:.0f} and {:.0f} GB/s predicted", dispatch, combine));
+  CHECK(dispatch == doctest::Approx(153).epsilon(0.1));
+  CHECK(combine == doctest::Approx(158).epsilon(0.05));
 }
 
 TEST_CASE("what a large all-reduce and a kernel that memory bounds cost each other") {

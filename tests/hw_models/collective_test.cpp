@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hw_models/collective.hpp"
 
+#include "hw_models/expert_exchange.hpp"
 #include "hw_models/machine_spec.hpp"
 #include "hw_models/roofline.hpp"
 #include "sim/base/error.hpp"
@@ -85,7 +86,7 @@ TEST_CASE("inside a node the ring runs at the device links, between nodes over a
   Platform few = nodes_of_eight(4);
   few.network.nics_per_node = 2;
   CHECK(off_by(collective_time(ring, all(32), few).bytes, 62.0 / 32 * bytes / 100e9) <= 1);
-  // More NICs than ranks do not help: a rank uses one.
+  // Two NICs for each rank do not help: the devices' links are as narrow.
   Platform many = nodes_of_eight(4);
   many.network.nics_per_node = 16;
   CHECK(collective_time(ring, all(32), many).bytes == four.bytes);
@@ -99,6 +100,52 @@ TEST_CASE("hierarchical: inside, across with an eighth of the bytes, inside") {
   const auto bytes = static_cast<double>((64_MiB).count());
   CHECK(time.latency == 2 * (7 * Duration{2us} + 3 * Duration{5us}));
   CHECK(off_by(time.bytes, 2 * 7.0 / 8 * bytes / 400e9 + 2 * 3.0 / 4 * bytes / 8 / 50e9) <= 1);
+}
+
+TEST_CASE("on rails sums of equal ranks never cross the spine; otherwise they wait for it") {
+  const auto sum = spec(CollectiveOp::all_reduce, CollectiveAlgorithm::hierarchical);
+  const auto free = collective_time(sum, all(32), nodes_of_eight(4));
+  Platform narrow = nodes_of_eight(4);
+  narrow.network.leaf_ports = 8;  // NICs of one node
+  narrow.network.leaf_oversubscription = 4;
+  const auto bytes = static_cast<double>(sum.bytes.count());
+  const double inside = 2 * 7.0 / 8 * bytes / 400e9;
+  const double across = 2 * 3.0 / 4 * bytes / 8;
+  CHECK(off_by(collective_time(sum, all(32), narrow).bytes, inside + across / (50e9 / 4)) <= 1);
+  narrow.network.rails = true;  // now of eight nodes
+  CHECK(collective_time(sum, all(32), narrow).bytes == free.bytes);
+  CHECK(off_by(free.bytes, inside + across / 50e9) <= 1);
+}
+
+TEST_CASE("an all-to-all of 16 DGX H100 waits for the spine only without rails") {
+  const auto ms = [](double rails, double oversubscription) {
+    MachineSpec machine = load_machine("h100");
+    apply_overrides(machine,
+                    {{"node", std::string{"dgx_h100"}},
+                     {"rails", rails},
+                     {"leaf_oversubscription", oversubscription}});
+    machine.platform.ranks = 128;
+    const auto exchange = spec(CollectiveOp::all_to_all, CollectiveAlgorithm::automatic, 1_GiB);
+    return to_us(collective_time(exchange, all(128), machine.platform).total()) / 1e3;
+  };
+  CHECK(std::round(ms(1, 1)) == 26);
+  CHECK(ms(1, 4) == ms(1, 1));
+  CHECK(std::round(ms(0, 2)) == 41);
+  CHECK(std::round(ms(0, 4)) == 81);
+}
+
+TEST_CASE("between nodes, too, few units move less than the links") {
+  MachineSpec machine = load_machine("h100");
+  machine.platform.ranks = 16;
+  const auto exchange = spec(CollectiveOp::all_to_all, CollectiveAlgorithm::automatic);
+  const auto wide = collective_time(exchange, all(16), machine.platform);
+  CollectiveCosts& costs = machine.platform.network.collectives;
+  costs.units = 8;  // 224 GB/s: the NICs decide
+  CHECK(collective_time(exchange, all(16), machine.platform).bytes == wide.bytes);
+  costs.units = 1;
+  const double moved = 15.0 / 16 * static_cast<double>(exchange.bytes.count());
+  const double rate = costs.combine[ExpertParameter::unit_gb_per_s] * 1e9;
+  CHECK(off_by(collective_time(exchange, all(16), machine.platform).bytes, moved / rate) <= 1);
 }
 
 TEST_CASE("a tree has few steps and moves the bytes up and down once") {

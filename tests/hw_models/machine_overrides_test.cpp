@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hw_models/machine_spec.hpp"
+#include "hw_models/node_spec.hpp"
 #include "hw_models/tiled_gemm.hpp"
 #include "sim/base/error.hpp"
 
@@ -54,6 +55,36 @@ TEST_CASE("without overrides a machine stays as it is") {
   CHECK(machine == before);
   apply_overrides(machine, {{"unlimited_units", false}});
   CHECK(machine == before);
+}
+
+TEST_CASE("a node gives a machine its links with their origins, and nothing else") {
+  const MachineSpec own = load_machine("h100");
+  MachineSpec same = own;
+  apply_overrides(same, {{"node", std::string{"own"}}});
+  CHECK(same == own);
+  // The file of the H100 describes a DGX H100 without rails.
+  MachineSpec dgx = own;
+  apply_overrides(dgx, {{"node", std::string{"dgx_h100"}}, {"leaf_oversubscription", 2.0}});
+  Platform expected = own.platform;
+  expected.network.rails = true;
+  expected.network.leaf_oversubscription = 2;
+  CHECK(dgx.platform == expected);
+  for (const std::string& name : node_names()) {
+    if (name == "own") continue;
+    CAPTURE(name);
+    CHECK(node_spec(name).name == name);
+    // A device without a network gets one.
+    MachineSpec machine = load_machine("v100");
+    const Device device = machine.platform.devices[DeviceId{0}];
+    apply_overrides(machine, {{"node", name}});
+    CHECK(machine.platform.devices[DeviceId{0}] == device);
+    CHECK(machine.platform.network.topology == Topology::nvlink_node);
+    for (const NumberSource& number : node_spec(name).numbers) {
+      CHECK(std::ranges::find(machine.sources, number) != machine.sources.end());
+    }
+    CHECK(read_machine(write_machine(machine), "again.json").platform.network ==
+          machine.platform.network);
+  }
 }
 
 TEST_CASE("the sharing model can be chosen; graphics cards come with the fluid one") {

@@ -53,7 +53,7 @@ TEST_CASE(
   CHECK(once->best().makespan <= better.trace.makespan());
   const auto plans = plans_of_policies(problem, run);
   CHECK(std::ranges::all_of(
-      plans, [](const ScoredPlan& plan) { return plan.plan.policy.starts_with("pipeline_"); }));
+      plans, [](const ScoredPlan& plan) { return find_policy(plan.plan.policy).for_ranks; }));
 }
 
 TEST_CASE("orders that keep more than fits into the memory are not taken") {

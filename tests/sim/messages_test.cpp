@@ -249,6 +249,62 @@ TEST_CASE("what a receiver knew reaches the sender only where the sender waits f
   }
 }
 
+TEST_CASE("a one-sided message leaves at once whatever its size, and nobody asks the receiver") {
+  const auto received = [](bool one_sided, Duration asked) {
+    MessageScene scene{2};
+    const std::uint32_t message = scene.message(0, 1, Bytes{1'000'000});
+    scene.plan.messages[message].one_sided = one_sided;
+    scene.call(0, HostCall::send(message));
+    scene.sleep(1, asked);
+    scene.call(1, HostCall::receive(message));
+    const TaskId sent = scene.mark(0);
+    const TaskId there = scene.mark(1);
+    const Trace trace = scene.run();
+    CHECK(MessageScene::at(trace, sent) == (one_sided ? Time{} : Time{asked + latency + 100us}));
+    return MessageScene::at(trace, there);
+  };
+  // 100 us for the bytes and one latency; a rendezvous asks, then moves them.
+  CHECK(received(true, 30us) == Time{102us});
+  CHECK(received(true, 500us) == Time{500us});
+  CHECK(received(false, 500us) == Time{500us + 2 * latency + 100us});
+}
+
+TEST_CASE("ranks that all send first hang; as a group, or one-sided, they do not") {
+  enum class How { one_after_other, group, one_sided };
+  const auto findings = [](How how) {
+    MessageScene scene{4};
+    for (std::uint32_t rank = 0; rank < 4; ++rank) {
+      const std::uint32_t message = scene.message(rank, (rank + 1) % 4, Bytes{1'000'000});
+      scene.plan.messages[message].one_sided = how == How::one_sided;
+    }
+    for (std::uint32_t rank = 0; rank < 4; ++rank) {
+      const std::uint32_t comes = (rank + 3) % 4;
+      if (how == How::group) {  // all begin, then all are waited for
+        scene.call(rank, HostCall::isend(rank));
+        scene.call(rank, HostCall::irecv(comes));
+        scene.call(rank, HostCall::wait_message(rank));
+        scene.call(rank, HostCall::wait_message(comes));
+      } else {
+        scene.call(rank, HostCall::send(rank));
+        scene.call(rank, HostCall::receive(comes));
+      }
+      scene.mark(rank);
+    }
+    const std::vector<Finding> found = scene.check();
+    // Each rank's message has links of its own; the group asks and answers first.
+    if (found.empty()) {
+      const Duration asked = how == How::group ? 2 * latency : Duration{0};
+      CHECK(scene.run().makespan() == asked + 100us + latency + 1us);
+      CHECK(plan_from_json(plan_to_json(scene.plan, scene.graph()), scene.graph(), "plan.json") ==
+            scene.plan);
+    }
+    return kinds(found);
+  };
+  CHECK(findings(How::one_after_other) == std::vector<FindingKind>{FindingKind::deadlock});
+  CHECK(findings(How::group).empty());
+  CHECK(findings(How::one_sided).empty());
+}
+
 TEST_CASE("a message that is sent but never received, or waited for but never begun, is reported") {
   MessageScene scene{2};
   const std::uint32_t lost = scene.message(0, 1, Bytes{10});

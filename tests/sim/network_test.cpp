@@ -99,6 +99,54 @@ TEST_CASE("messages of an NVLink node use its switch inside and NICs, leaves and
   for (std::size_t i = 0; i < links.size(); ++i) CHECK(routes.bandwidth(links[i]) == expected[i]);
 }
 
+TEST_CASE("on rails equal NICs of several nodes meet at one switch, others cross the spine") {
+  Network network = nvlink();
+  network.nics_per_node = 8;
+  network.rails = true;
+  network.leaf_ports = 4;  // nodes
+  network.pod_leaves = 0;
+  const Routes routes{network, 64};  // 8 nodes, 64 NICs, 2 times 8 leaf switches
+  // Rank 11 is number 3 of node 1.
+  CHECK(names(routes, 3, 11) ==
+        std::vector<std::string>{"NIC 3 to its leaf switch", "leaf switch to NIC 11"});
+  CHECK(names(routes, 3, 12) == std::vector<std::string>{"NIC 3 to its leaf switch",
+                                                         "leaf switch 3 up",
+                                                         "leaf switch 4 down",
+                                                         "leaf switch to NIC 12"});
+  // Node 4 is on the other switches.
+  CHECK(names(routes, 3, 35) == std::vector<std::string>{"NIC 3 to its leaf switch",
+                                                         "leaf switch 3 up",
+                                                         "leaf switch 11 down",
+                                                         "leaf switch to NIC 35"});
+  CHECK(routes.latency(3, 11) == 2200ns);  // two NICs and one switch
+  CHECK(routes.latency(3, 12) == 2600ns);  // three switches
+  // Four NICs of 50 GB/s below a leaf switch, half of that above it.
+  std::vector<LinkId> links;
+  routes.route(3, 12, links);
+  CHECK(routes.bandwidth(links[1]) == 100_GB_per_s);
+}
+
+TEST_CASE("with one NIC a node rails change nothing; several NICs of a rank are one link") {
+  Network network = nvlink();
+  network.nics_per_node = 1;
+  network.leaf_ports = 2;
+  Network on_rails = network;
+  on_rails.rails = true;
+  const Routes plain{network, 64};
+  const Routes rails{on_rails, 64};
+  for (std::uint32_t from = 0; from < 64; from += 3) {
+    for (std::uint32_t to = 0; to < 64; ++to) {
+      CHECK(names(plain, from, to) == names(rails, from, to));
+      CHECK(plain.latency(from, to) == rails.latency(from, to));
+      CHECK(plain.narrowest(from, to) == rails.narrowest(from, to));
+    }
+  }
+  network.nics_per_node = 8;
+  CHECK(Routes{network, 64}.narrowest(0, 8) == 50_GB_per_s);
+  network.nics_per_node = 16;
+  CHECK(Routes{network, 64}.narrowest(0, 8) == 100_GB_per_s);
+}
+
 TEST_CASE("routes of all pairs use every link at most once and links have unlike names") {
   for (const Network& network : {ring(), nvlink()}) {
     const Routes routes{network, 24};

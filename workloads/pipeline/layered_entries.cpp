@@ -42,8 +42,8 @@ std::vector<OptionSpec> layered_options(const LayerWorkload& model) {
       "partition_accelerators", 0, "the row of that file for so many; 0: its only row", 0, 1e6));
   options.push_back({.name = "passes",
                      .default_value = std::string{"whole"},
-                     .doc = "A pass of a stage is one task, or one for each layer.",
-                     .allowed = {"whole", "layers"}});
+                     .doc = "A pass of a stage is one task, or one for each layer or kernel.",
+                     .allowed = {"whole", "layers", "kernels"}});
   options.push_back(
       number_option("gflop_per_s",
                     0,
@@ -136,7 +136,8 @@ TaskGraph layered_graph(const LayerWorkload& model, Options o) {
   const Partition partition = make_partition(graph, no_times, stage_of, {}, StageRules{});
   PipelineSpec spec = layered_pipeline(graph,
                                        partition,
-                                       {.operators = o.text("passes") == "layers",
+                                       {.operators = o.text("passes") != "whole",
+                                        .kernels = o.text("passes") == "kernels",
                                         .rate = FlopRate{o.number("gflop_per_s") * 1e9},
                                         .overhead = from_us(o.number("pass_overhead_us")),
                                         .labels = Bytes{o.integer("labels_bytes")},

@@ -22,7 +22,7 @@ using LayerOperations = std::vector<OperationId>;
 /// Passes of layers as operations between which collectives stand.
 class LayerPieces {
  public:
-  explicit LayerPieces(const LayerGraph& graph) : graph_(graph) {
+  LayerPieces(const LayerGraph& graph, bool kernels) : graph_(graph), kernels_(kernels) {
     all.operations = graph.operations;
   }
 
@@ -76,7 +76,7 @@ class LayerPieces {
                                                  .fixed_duration = Duration{0}}));
       all.collectives[pieces.back()] = {.op = join.op, .bytes = join.bytes};
     }
-    if (pieces.empty()) {
+    if (pieces.empty() && (!kernels_ || graph_.operations[whole].kernels.size() < 2)) {
       pieces.push_back(whole);
     } else {
       add_kernels(whole, next, graph_.operations[whole].kernels.size(), pieces);
@@ -85,16 +85,22 @@ class LayerPieces {
   }
 
   void add_kernels(OperationId whole, std::size_t begin, std::size_t end, LayerOperations& pieces) {
+    if (kernels_ && end - begin > 1) {
+      for (std::size_t i = begin; i < end; ++i) add_kernels(whole, i, i + 1, pieces);
+      return;
+    }
     if (begin == end) return;
     Operation piece = graph_.operations[whole];
     piece.kernels.assign(
         graph_.operations[whole].kernels.begin() + static_cast<std::ptrdiff_t>(begin),
         graph_.operations[whole].kernels.begin() + static_cast<std::ptrdiff_t>(end));
     piece.kind = piece.kernels.size() == 1 ? piece.kernels.front().kind : TaskKind::composite;
+    if (kernels_) piece.name += fmt::format(".{}", begin);
     pieces.push_back(all.operations.push_back(std::move(piece)));
   }
 
   const LayerGraph& graph_;
+  bool kernels_;
   std::map<OperationId, LayerOperations> known_;
 };
 
@@ -187,8 +193,8 @@ IdVector<LayerId, LayerTimes> times_at(const LayerGraph& graph, FlopRate rate) {
 
 StageOperators stage_operators(const LayerGraph& graph,
                                const Partition& partition,
-                               bool whole_passes) {
-  LayerPieces pieces{graph};
+                               const LayeredPasses& passes) {
+  LayerPieces pieces{graph, passes.operators && passes.kernels};
   std::vector<StageOperators::Passes> stages;
   for (const PartitionStage& stage : partition.stages) {
     StageOperators::Passes& own = stages.emplace_back();
@@ -197,7 +203,7 @@ StageOperators stage_operators(const LayerGraph& graph,
     own.backward_weight = pieces.of(stage, LayerPass::backward_weight);
     own.update = pieces.updates_of(stage);
   }
-  if (!whole_passes) {
+  if (passes.operators) {
     pieces.all.stages = std::move(stages);
     return std::move(pieces.all);
   }
@@ -236,12 +242,12 @@ PipelineSpec layered_pipeline(const LayerGraph& graph,
       stage.backward_weight.fixed += passes.overhead;
     }
   } else {
-    spec.operators = stage_operators(graph, partition, !passes.operators);
+    spec.operators = stage_operators(graph, partition, passes);
     LayerGraph other = graph;
     for (const auto& operations : graph.other_operations) {
       other.operations = operations;
       spec.operators->other_operations.push_back(
-          stage_operators(other, partition, !passes.operators).operations);
+          stage_operators(other, partition, passes).operations);
     }
   }
   return spec;

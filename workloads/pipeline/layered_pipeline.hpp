@@ -12,6 +12,7 @@ namespace schedlab {
 struct LayeredPasses {
   /// true: each layer's part of a pass is a task; false: the pass is one, with all their kernels.
   bool operators = false;
+  bool kernels = false;  ///< of `operators`: each kernel is a task, as on a device
   /// Above 0: passes last their FLOPs over this rate, whatever the machine, in proportion to their
   /// samples, and `overhead` besides. Then micro-batches may be unequal.
   FlopRate rate{};

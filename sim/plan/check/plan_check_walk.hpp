@@ -104,7 +104,7 @@ class Walk {
   bool message(HostId host, HostCall c);
   void post(HostId host, std::uint32_t message, bool sends);
   [[nodiscard]] bool is_eager(const MessageSpec& spec) const {
-    return spec.bytes <= index_.platform().network.eager_threshold;
+    return spec.leaves_at_once(index_.platform().network.eager_threshold);
   }
   void report_unmatched();
   void report_deadlocks();

@@ -85,6 +85,16 @@ TEST_CASE("blocking transfers change nothing") {
       {std::move(training), "pipeline_interleaved_1f1b", {{"transfers", std::string{"blocking"}}}});
 }
 
+TEST_CASE("one-sided messages are refused by every rank: links have two sides") {
+  const PlannedTraining planned{
+      small_training({2, 3}), "pipeline_1f1b", {{"transfers", std::string{"one_sided"}}}};
+  run_on_threads(planned.ranks(), [&](RankLink& link) {
+    CHECK_THROWS_WITH_AS(static_cast<void>(planned.run(link, 1)),
+                         doctest::Contains(R"(use "transfers": "overlapped")"),
+                         InfeasibleError);
+  });
+}
+
 TEST_CASE("Adam, recomputation and late sums change nothing") {
   PipelineTraining training = small_training({1, 2, 2});
   training.setting.optimizer = {.kind = Optimizer::adam, .learning_rate = 0.01};
