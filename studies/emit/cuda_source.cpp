@@ -191,11 +191,11 @@ class CudaSource {
       case HostCallKind::destroy_stream:
         return fmt::format("  destroy_stream(lanes[{}]);\n", stream);
       case HostCallKind::launch:
-        return fmt::format(call.programmatic()
-                               ? "  launch_programmatically(tasks::{}, lanes[{}]);\n"
-                               : "  tasks::{}(lanes[{}]);\n",
-                           names_[call.task()],
-                           stream);
+        return call.programmatic()
+                   ? fmt::format("  launch_programmatically(tasks::{}, lanes[{}]);\n",
+                                 names_[call.task()],
+                                 stream)
+                   : fmt::format("  tasks::{}(lanes[{}]);\n", names_[call.task()], stream);
       case HostCallKind::record:
         return fmt::format("  record(lanes[{}], events[{}]);\n", stream, call.event().value());
       case HostCallKind::wait:
