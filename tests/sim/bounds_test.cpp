@@ -2,7 +2,6 @@
 #include "sim/base/rng.hpp"
 #include "sim/bounds/ladder.hpp"
 #include "sim/launch/launch.hpp"
-#include "sim/plan/partitions.hpp"
 #include "sim/plan/plan_builder.hpp"
 #include "tests/sim/sharing_scene.hpp"
 #include "tests/support/random_plan.hpp"
@@ -318,27 +317,6 @@ TEST_CASE("bounds of plans with device graphs hold for captured plans") {
     const Duration makespan = simulate(scene.problem(), plan).makespan();
     check_ladder({.problem = scene.problem(), .plans = {.device_graphs = true}}, makespan);
   }
-}
-
-TEST_CASE("bounds hold for programmatic launches and divided units") {
-  int divided = 0;
-  for (std::uint64_t seed = 0; seed < 80; ++seed) {
-    CAPTURE(seed);
-    const AnyScene scene{seed, seed % 2 == 0 ? SharingModel::fluid : SharingModel::blocks};
-    Plan plan =
-        test::random_plan(scene.graph, seed, static_cast<std::uint32_t>(1 + seed % 5), false);
-    test::launch_some_programmatically(plan, seed);
-    if (why_not_divided(scene.platform, scene.platform.devices[DeviceId{0}], {1}).empty()) {
-      plan.partitions = {1};
-      for (const StreamId stream : plan.streams.ids()) {
-        plan.streams[stream].partition = stream.value() % 2;
-      }
-      ++divided;
-    }
-    const Duration makespan = simulate(scene.problem(), plan).makespan();
-    check_ladder({.problem = scene.problem(), .plans = {.programmatic = true}}, makespan);
-  }
-  CHECK(divided > 40);
 }
 
 TEST_CASE("no bound is above the best of all plans of small graphs; most reach it") {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels that start while the one before them in their stream drains.
 #include "sim/base/error.hpp"
+#include "sim/bounds/ladder.hpp"
 #include "sim/engine/simulator.hpp"
 #include "sim/launch/programmatic.hpp"
 #include "sim/plan/graph_capture.hpp"
@@ -195,6 +196,10 @@ TEST_CASE("no kernel starts before the one it follows ends, and none later than 
       CHECK(trace.tasks[i].started >= ended[trace.tasks[i].stream]);
       CHECK(trace.tasks[i].started <= plain.tasks[i].started);
       ended[trace.tasks[i].stream] = trace.tasks[i].ended;
+    }
+    for (const BoundWitness& witness :
+         bound_ladder({.problem = problem, .plans = {.programmatic = true}})) {
+      CHECK(witness.bound <= trace.makespan());
     }
   }
 }

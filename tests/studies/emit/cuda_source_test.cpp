@@ -126,10 +126,9 @@ TEST_CASE("programmatic launches and edges are emitted as attributes of the kern
         "\"single_stream\"",
         mode);
     const std::string launch = fmt::format("\"launch\": \"{}\"", mode);
-    spec.replace(
-        spec.find(launch),
-        launch.size(),
-        fmt::format(R"("launch": {{"name": "{}", "programmatic": "own_kernels"}})", mode));
+    spec.replace(spec.find(launch),
+                 launch.size(),
+                 fmt::format(R"("launch": {{"name": "{}", "programmatic": "own_kernels"}})", mode));
     CHECK(emitted_plan(spec).plan.programmatic());
     const RecordedProgram program = expect_equal_calls(spec, true);
     CHECK(has(program.printed, "check: passed"));
