@@ -142,7 +142,7 @@ class KernelSteps::Expanding final : public OnlinePolicy {
     SCHEDLAB_EXPECTS(task.value() + std::size_t{1} < steps_.first_.size(),
                      fmt::format("launch of task {}", task.value()));
     const std::uint32_t first = steps_.first_step(task).value();
-    step->call = HostCall::launch(stream, TaskId{first});
+    step->call = HostCall::launch(stream, TaskId{first}, step->call.programmatic());
     for (std::uint32_t i = 1; i < steps_.step_count(task); ++i) {
       waiting_.push_back(HostCall::launch(stream, TaskId{first + i}));
     }
@@ -290,7 +290,8 @@ Platform KernelSteps::platform_for(const Platform& platform,
 Plan KernelSteps::expanded(const Plan& plan) const {
   Plan result = with_launches(plan, [&](HostCall call, std::vector<HostCall>& calls) {
     for (std::uint32_t i = 0; i < step_count(call.task()); ++i) {
-      calls.push_back(HostCall::launch(call.stream(), TaskId{first_step(call.task()).value() + i}));
+      const TaskId step{first_step(call.task()).value() + i};
+      calls.push_back(HostCall::launch(call.stream(), step, i == 0 && call.programmatic()));
     }
   });
   for (DeviceGraph& graph : result.graphs) graph = expanded(graph);
@@ -317,7 +318,8 @@ DeviceGraph KernelSteps::expanded(const DeviceGraph& graph) const {
       }
       steps = here;
     }
-    std::uint32_t made = result.add_node(graph.stream(node), std::move(needs));
+    std::uint32_t made =
+        result.add_node(graph.stream(node), std::move(needs), graph.programmatic(node));
     for (std::uint32_t i = 1; i < steps; ++i) made = result.add_node(graph.stream(node), {made});
     last.push_back(made);
   }
@@ -344,7 +346,7 @@ Plan KernelSteps::folded(const Plan& plan) const {
   SCHEDLAB_EXPECTS(plan.graphs.empty(), "a plan that was recorded has no device graphs");
   return with_launches(plan, [&](HostCall call, std::vector<HostCall>& calls) {
     if (!is_first(call.task())) return;
-    calls.push_back(HostCall::launch(call.stream(), task_of_[call.task()]));
+    calls.push_back(HostCall::launch(call.stream(), task_of_[call.task()], call.programmatic()));
   });
 }
 
@@ -391,7 +393,8 @@ Trace KernelSteps::folded(const Plan& plan, const Trace& trace) const {
     HostSpan& made = result.hosts.back();
     made.call = number[span.host][span.call];
     if (span.what.kind() == HostCallKind::launch) {
-      made.what = HostCall::launch(span.what.stream(), task_of_[span.what.task()]);
+      made.what = HostCall::launch(
+          span.what.stream(), task_of_[span.what.task()], span.what.programmatic());
     }
   }
   return result;

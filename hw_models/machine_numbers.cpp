@@ -232,6 +232,10 @@ std::vector<MachineNumber> device_latencies() {
       device_time("graph_node_gap_us",
                   "From the end of a node of a device graph to the start of one that needs it.",
                   [](Platform& p, double v) { device(p).graph_node_gap = from_us(v); }),
+      device_time("programmatic_gap_us",
+                  "From the end of a kernel to the moment the next one in its stream, launched "
+                  "programmatically, has passed its wait for it; absent: no such launches.",
+                  [](Platform& p, double v) { device(p).programmatic_gap = from_us(v); }),
       device_time("sink_task_gap_us",
                   "From the end of a task of a sunk model to the start of one that needs it.",
                   [](Platform& p, double v) { device(p).sink_task_gap = from_us(v); }),

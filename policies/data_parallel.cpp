@@ -247,7 +247,7 @@ HostCall shifted(HostCall call, std::uint32_t streams, std::uint32_t events, std
     case HostCallKind::destroy_stream:
       return HostCall::destroy_stream(stream());
     case HostCallKind::launch:
-      return HostCall::launch(stream(), TaskId{call.task().value() + tasks});
+      return HostCall::launch(stream(), TaskId{call.task().value() + tasks}, call.programmatic());
     case HostCallKind::record:
       return HostCall::record(stream(), event());
     case HostCallKind::wait:

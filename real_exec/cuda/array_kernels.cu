@@ -15,6 +15,7 @@ constexpr int sum_rows = 32;
 constexpr int sums_at_once = 4;  // of a thread: loads that do not wait for each other
 
 __global__ void column_sums_kernel(DeviceColumnSums s) {
+  await_predecessor();
   __shared__ float parts[sum_rows][sum_columns];
   const int column = static_cast<int>(blockIdx.x) * sum_columns + static_cast<int>(threadIdx.x);
   const int part = static_cast<int>(threadIdx.y);
@@ -37,6 +38,7 @@ __global__ void column_sums_kernel(DeviceColumnSums s) {
 }
 
 __global__ void add_kernel(DeviceAddition a) {
+  await_predecessor();
   const long long all = static_cast<long long>(a.rows) * a.columns;
   const long long step = static_cast<long long>(gridDim.x) * blockDim.x;
   for (long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x; i < all;
@@ -47,6 +49,7 @@ __global__ void add_kernel(DeviceAddition a) {
 }
 
 __global__ void sum_gradients_kernel(DeviceGradientSum s) {
+  await_predecessor();
   const long long all = static_cast<long long>(s.rows) * s.columns;
   const long long step = static_cast<long long>(gridDim.x) * blockDim.x;
   for (long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x; i < all;
@@ -79,6 +82,7 @@ __device__ double block_sum(double value) {
 }
 
 __global__ void loss_parts_kernel(DeviceLoss l) {
+  await_predecessor();
   const long long step = static_cast<long long>(gridDim.x) * blockDim.x;
   const long long of_step = static_cast<long long>(l.batch) * l.columns;
   double sum = 0;
@@ -99,6 +103,7 @@ __global__ void loss_parts_kernel(DeviceLoss l) {
 }
 
 __global__ void loss_kernel(DeviceLoss l, int parts) {
+  await_predecessor();
   static_assert(loss_threads == loss_parts, "one thread for each part");
   const double sum = block_sum(threadIdx.x < parts ? l.parts[threadIdx.x] : 0.0);
   if (threadIdx.x == 0) *l.loss = static_cast<float>(0.5 * sum / l.divisor);
@@ -111,6 +116,7 @@ constexpr float epsilon = 1e-8F;
 
 /// The first step of the optimizer.
 __global__ void update_kernel(DeviceUpdate u) {
+  await_predecessor();
   const long long step = static_cast<long long>(gridDim.x) * blockDim.x;
   for (long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x; i < u.elements;
        i += step) {
@@ -135,6 +141,7 @@ __global__ void update_kernel(DeviceUpdate u) {
 }
 
 __global__ void round_kernel(const float* from, Bf16* to, long long elements) {
+  await_predecessor();
   auto* const low = reinterpret_cast<__nv_bfloat16*>(to);
   const long long step = static_cast<long long>(gridDim.x) * blockDim.x;
   for (long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x; i < elements;
@@ -150,24 +157,24 @@ unsigned blocks_for(long long elements) {
 
 }  // namespace
 
-void add_column_sums(const DeviceColumnSums& args, cudaStream_t stream) {
+void add_column_sums(const DeviceColumnSums& args, KernelStream stream) {
   const dim3 threads(sum_columns, sum_rows);
   const auto blocks = static_cast<unsigned>((args.columns + sum_columns - 1) / sum_columns);
   launch_kernel("column_sums", column_sums_kernel, {blocks, threads, stream}, args);
 }
 
-void add(const DeviceAddition& args, cudaStream_t stream) {
+void add(const DeviceAddition& args, KernelStream stream) {
   const long long all = static_cast<long long>(args.rows) * args.columns;
   launch_kernel("add", add_kernel, {blocks_for(all), threads_per_block, stream}, args);
 }
 
-void sum_gradients(const DeviceGradientSum& args, cudaStream_t stream) {
+void sum_gradients(const DeviceGradientSum& args, KernelStream stream) {
   const long long all = static_cast<long long>(args.rows) * args.columns;
   launch_kernel(
       "sum_gradients", sum_gradients_kernel, {blocks_for(all), threads_per_block, stream}, args);
 }
 
-void squared_error(const DeviceLoss& args, cudaStream_t stream) {
+void squared_error(const DeviceLoss& args, KernelStream stream) {
   const long long blocks = (args.elements + loss_threads - 1) / loss_threads;
   const int parts = blocks > loss_parts ? loss_parts : static_cast<int>(blocks);
   const auto grid = static_cast<unsigned>(parts);
@@ -175,12 +182,12 @@ void squared_error(const DeviceLoss& args, cudaStream_t stream) {
   launch_kernel("loss", loss_kernel, {1, loss_threads, stream}, args, parts);
 }
 
-void update_weights(const DeviceUpdate& args, cudaStream_t stream) {
+void update_weights(const DeviceUpdate& args, KernelStream stream) {
   launch_kernel(
       "update", update_kernel, {blocks_for(args.elements), threads_per_block, stream}, args);
 }
 
-void round_to_bf16(const float* from, Bf16* to, long long elements, cudaStream_t stream) {
+void round_to_bf16(const float* from, Bf16* to, long long elements, KernelStream stream) {
   launch_kernel("round_to_bf16",
                 round_kernel,
                 {blocks_for(elements), threads_per_block, stream},

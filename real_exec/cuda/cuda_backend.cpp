@@ -169,6 +169,14 @@ void CudaBackend::destroy_stream(StreamId stream) {
 }
 
 void CudaBackend::launch(StreamId stream, TaskId task) {
+  launch(stream, task, false);
+}
+
+void CudaBackend::launch_programmatically(StreamId stream, TaskId task) {
+  launch(stream, task, true);
+}
+
+void CudaBackend::launch(StreamId stream, TaskId task, bool programmatic) {
   const cudaStream_t handle = stream_of(stream).handle;
   if (timed_run_) {
     check_cuda(cudaEventRecord(kept_->events[task.value()].started.get(), handle),
@@ -178,7 +186,8 @@ void CudaBackend::launch(StreamId stream, TaskId task) {
                 {.stream = handle,
                  .blas = blas_of(stream),
                  .capturing = false,
-                 .stream_number = stream_of(stream).number});
+                 .stream_number = stream_of(stream).number,
+                 .programmatic = programmatic && !timed_run_});  // an event would be between
   if (timed_run_) {
     check_cuda(cudaEventRecord(kept_->events[task.value()].ended.get(), handle), "cudaEventRecord");
     timed_.push_back(task);

@@ -38,6 +38,7 @@ class CudaBackend final : public DeviceBackend {
   void create_stream(StreamId stream, int priority, const StreamSpec& spec) override;
   void destroy_stream(StreamId stream) override;
   void launch(StreamId stream, TaskId task) override;
+  void launch_programmatically(StreamId stream, TaskId task) override;
   void record(StreamId stream, EventId event) override;
   void wait(StreamId stream, EventId event) override;
   [[nodiscard]] bool idle(StreamId stream) override;
@@ -57,6 +58,7 @@ class CudaBackend final : public DeviceBackend {
   };
 
   void warm_up();
+  void launch(StreamId stream, TaskId task, bool programmatic);
   /// Into the pool, of which nothing is taken before the next run: work may still be in it.
   void give_back(Stream& stream);
   Stream& stream_of(StreamId stream);

@@ -174,6 +174,8 @@ std::shared_ptr<const CudaContext> make_cuda_context(const CudaExecutorOptions& 
   check_cuda(
       cudaDeviceGetStreamPriorityRange(&properties.least_priority, &properties.greatest_priority),
       "cudaDeviceGetStreamPriorityRange");
+  properties.programmatic_launches =  // CUDA Programming Guide, 4.5
+      attribute(cudaDevAttrComputeCapabilityMajor, device) >= 9;
   properties.units = static_cast<std::uint32_t>(attribute(cudaDevAttrMultiProcessorCount, device));
   std::size_t free = 0;
   std::size_t total = 0;

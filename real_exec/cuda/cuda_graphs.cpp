@@ -160,7 +160,12 @@ CudaGraphs::Parts CudaGraphs::capture(cudaGraph_t graph,
   const cudaStream_t stream = capture_stream(row.priorities[node]);
   Capture capture(stream, graph, needs);
   work.launch(row.shape.task(row.row, node),
-              {.stream = stream, .blas = blas, .capturing = true, .stream_number = std::nullopt});
+              {.stream = stream,
+               .blas = blas,
+               .capturing = true,
+               .stream_number = std::nullopt,
+               .programmatic = row.shape.programmatic(node) &&
+                               request_->timing != TaskTiming::events});  // one is between
   Parts parts{.all = {}, .last = last_captured(stream)};
   capture.end();
   return parts;

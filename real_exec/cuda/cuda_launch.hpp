@@ -2,6 +2,7 @@
 #pragma once
 
 #include "real_exec/cuda/cuda_blas.hpp"
+#include "real_exec/cuda/kernel_stream.hpp"
 
 #include <cuda_runtime_api.h>
 
@@ -23,7 +24,9 @@ struct CudaLaunch {
   /// Before the run: a product may be computed several times and waited for, so that a library can
   /// choose. What it adds to is wrong afterwards, other results are right.
   bool measuring = false;
+  bool programmatic = false;  ///< its kernels, as far as they are not a library's
 
+  [[nodiscard]] KernelStream kernels() const { return {stream, programmatic}; }
   void multiply(const BlasProduct& product) const { blas.multiply(product, stream, measuring); }
 };
 

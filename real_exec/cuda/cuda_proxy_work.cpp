@@ -224,7 +224,8 @@ void CudaProxyWork::Implementation::launch_spin(TaskId task,
   const double us = to_us(costs_.duration(task)) / static_cast<double>(shape.waves);
   detail::SpinRecord* const records =
       records_.empty() ? nullptr : records_.data() + first_record_[task];
-  detail::spin(shape.grid, std::llround(us * context_->cycles_per_us.value()), records, to.stream);
+  detail::spin(
+      shape.grid, std::llround(us * context_->cycles_per_us.value()), records, to.kernels());
 }
 
 void CudaProxyWork::Implementation::launch_kernel(TaskId task,
@@ -243,7 +244,7 @@ void CudaProxyWork::Implementation::launch_kernel(TaskId task,
                         .read = static_cast<long long>(read / bytes_per_pack),
                         .written = static_cast<long long>(written / bytes_per_pack),
                         .blocks = kernel.grid.blocks},
-                       to.stream);
+                       to.kernels());
 }
 
 DataType CudaProxyWork::Implementation::arithmetic(const Kernel& kernel) const {

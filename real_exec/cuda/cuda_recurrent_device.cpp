@@ -19,46 +19,46 @@ void CudaRecurrentQueue::multiply(const BlasProduct& product) {
   to_.multiply(product);
 }
 void CudaRecurrentQueue::lstm_forward(const DeviceCellForward& args) {
-  detail::lstm_forward(args, to_.stream);
+  detail::lstm_forward(args, to_.kernels());
 }
 void CudaRecurrentQueue::gru_forward(const DeviceCellForward& args) {
-  detail::gru_forward(args, to_.stream);
+  detail::gru_forward(args, to_.kernels());
 }
 void CudaRecurrentQueue::reset_gates_forward(const DeviceCellForward& args) {
-  detail::reset_gates_forward(args, to_.stream);
+  detail::reset_gates_forward(args, to_.kernels());
 }
 void CudaRecurrentQueue::reset_cell_forward(const DeviceCellForward& args) {
-  detail::reset_cell_forward(args, to_.stream);
+  detail::reset_cell_forward(args, to_.kernels());
 }
 void CudaRecurrentQueue::lstm_backward(const DeviceCellBackward& args) {
-  detail::lstm_backward(args, to_.stream);
+  detail::lstm_backward(args, to_.kernels());
 }
 void CudaRecurrentQueue::gru_backward(const DeviceCellBackward& args) {
-  detail::gru_backward(args, to_.stream);
+  detail::gru_backward(args, to_.kernels());
 }
 void CudaRecurrentQueue::reset_candidate_backward(const DeviceCellBackward& args) {
-  detail::reset_candidate_backward(args, to_.stream);
+  detail::reset_candidate_backward(args, to_.kernels());
 }
 void CudaRecurrentQueue::reset_cell_backward(const DeviceCellBackward& args) {
-  detail::reset_cell_backward(args, to_.stream);
+  detail::reset_cell_backward(args, to_.kernels());
 }
 void CudaRecurrentQueue::sum_gradients(const DeviceGradientSum& args) {
-  detail::sum_gradients(args, to_.stream);
+  detail::sum_gradients(args, to_.kernels());
 }
 void CudaRecurrentQueue::add_column_sums(const DeviceColumnSums& args) {
-  detail::add_column_sums(args, to_.stream);
+  detail::add_column_sums(args, to_.kernels());
 }
 void CudaRecurrentQueue::add(const DeviceAddition& args) {
-  detail::add(args, to_.stream);
+  detail::add(args, to_.kernels());
 }
 void CudaRecurrentQueue::squared_error(const DeviceLoss& args) {
-  detail::squared_error(args, to_.stream);
+  detail::squared_error(args, to_.kernels());
 }
 void CudaRecurrentQueue::update_weights(const DeviceUpdate& args) {
-  detail::update_weights(args, to_.stream);
+  detail::update_weights(args, to_.kernels());
 }
 void CudaRecurrentQueue::round_to_bf16(const float* from, Bf16* to, long long elements) {
-  detail::round_to_bf16(from, to, elements, to_.stream);
+  detail::round_to_bf16(from, to, elements, to_.kernels());
 }
 
 void CudaRecurrentQueue::upload(void* to, const void* from, std::size_t bytes) {

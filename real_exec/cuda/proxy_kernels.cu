@@ -23,6 +23,7 @@ __device__ unsigned my_unit() {
 }
 
 __global__ void spin_kernel(long long cycles, SpinRecord* records) {
+  await_predecessor();
   const long long start = clock64();
   const unsigned long long started = records == nullptr ? 0 : global_timer();
   while (clock64() - start < cycles) {
@@ -33,6 +34,7 @@ __global__ void spin_kernel(long long cycles, SpinRecord* records) {
 }
 
 __global__ void stream_kernel(StreamedBytes s) {
+  await_predecessor();
   const auto* const from = reinterpret_cast<const float4*>(s.from);
   auto* const to = reinterpret_cast<float4*>(s.to);
   const long long first = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -50,6 +52,7 @@ __global__ void stream_kernel(StreamedBytes s) {
 }
 
 __global__ void pattern_kernel(float* to, long long elements) {
+  await_predecessor();
   constexpr unsigned period = 4096;
   const long long step = static_cast<long long>(gridDim.x) * blockDim.x;
   for (long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x; i < elements;
@@ -68,7 +71,7 @@ unsigned blocks_for(long long elements) {
 
 }  // namespace
 
-void spin(const SpinGrid& grid, long long cycles, SpinRecord* records, cudaStream_t stream) {
+void spin(const SpinGrid& grid, long long cycles, SpinRecord* records, KernelStream stream) {
   launch_kernel("spin",
                 spin_kernel,
                 {grid.blocks, grid.threads, stream, grid.shared_memory},
@@ -90,13 +93,13 @@ unsigned spin_blocks_per_unit(const SpinGrid& grid) {
   return static_cast<unsigned>(blocks);
 }
 
-void stream_bytes(const StreamedBytes& args, cudaStream_t stream) {
+void stream_bytes(const StreamedBytes& args, KernelStream stream) {
   const long long most = args.read > args.written ? args.read : args.written;
   const unsigned blocks = args.blocks > 0 ? args.blocks : blocks_for(most);
   launch_kernel("stream_bytes", stream_kernel, {blocks, threads_per_block, stream}, args);
 }
 
-void fill_pattern(float* to, long long elements, cudaStream_t stream) {
+void fill_pattern(float* to, long long elements, KernelStream stream) {
   launch_kernel("fill_pattern",
                 pattern_kernel,
                 {blocks_for(elements), threads_per_block, stream},

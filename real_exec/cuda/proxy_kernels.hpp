@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cuda_runtime_api.h>
+#include "real_exec/cuda/kernel_stream.hpp"
 
 #include <cstddef>
 
@@ -21,7 +21,7 @@ struct SpinGrid {
   std::size_t shared_memory = 0;  ///< bytes, of each block
 };
 /// `records`: one per block; nullptr: none.
-void spin(const SpinGrid& grid, long long cycles, SpinRecord* records, cudaStream_t stream);
+void spin(const SpinGrid& grid, long long cycles, SpinRecord* records, KernelStream stream);
 /// Lets kernels that spin have so much shared memory per block.
 void allow_spin_shared_memory(std::size_t bytes);
 /// Blocks of the grid's shape that a multiprocessor holds at once.
@@ -35,9 +35,9 @@ struct StreamedBytes {
   long long written = 0;  ///< the same
   unsigned blocks = 0;    ///< 0: as many as the elements need, at most 1024
 };
-void stream_bytes(const StreamedBytes& args, cudaStream_t stream);
+void stream_bytes(const StreamedBytes& args, KernelStream stream);
 
 /// Fills an array of floats with numbers in [-0.5, 0.5) that repeat every 4096.
-void fill_pattern(float* to, long long elements, cudaStream_t stream);
+void fill_pattern(float* to, long long elements, KernelStream stream);
 
 }  // namespace schedlab::detail

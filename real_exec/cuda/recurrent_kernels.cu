@@ -52,6 +52,7 @@ __device__ bool my_elements(int rows, int hidden, int& row, int& column) {
 
 template <int width>
 __global__ void lstm_forward_kernel(DeviceCellForward s) {
+  await_predecessor();
   int row = 0;
   int column = 0;
   if (!my_elements<width>(s.rows, s.hidden, row, column)) return;
@@ -95,6 +96,7 @@ __global__ void lstm_forward_kernel(DeviceCellForward s) {
 
 template <int width>
 __global__ void gru_forward_kernel(DeviceCellForward s) {
+  await_predecessor();
   int row = 0;
   int column = 0;
   if (!my_elements<width>(s.rows, s.hidden, row, column)) return;
@@ -140,6 +142,7 @@ __global__ void gru_forward_kernel(DeviceCellForward s) {
 
 template <int width>
 __global__ void reset_gates_forward_kernel(DeviceCellForward s) {
+  await_predecessor();
   int row = 0;
   int column = 0;
   if (!my_elements<width>(s.rows, s.hidden, row, column)) return;
@@ -171,6 +174,7 @@ __global__ void reset_gates_forward_kernel(DeviceCellForward s) {
 
 template <int width>
 __global__ void reset_cell_forward_kernel(DeviceCellForward s) {
+  await_predecessor();
   int row = 0;
   int column = 0;
   if (!my_elements<width>(s.rows, s.hidden, row, column)) return;
@@ -229,6 +233,7 @@ __device__ void store_gradient(const DeviceCellBackward& s,
 
 template <int width>
 __global__ void lstm_backward_kernel(DeviceCellBackward s) {
+  await_predecessor();
   int row = 0;
   int column = 0;
   if (!my_elements<width>(s.rows, s.hidden, row, column)) return;
@@ -270,6 +275,7 @@ __global__ void lstm_backward_kernel(DeviceCellBackward s) {
 
 template <int width>
 __global__ void gru_backward_kernel(DeviceCellBackward s) {
+  await_predecessor();
   int row = 0;
   int column = 0;
   if (!my_elements<width>(s.rows, s.hidden, row, column)) return;
@@ -306,6 +312,7 @@ __global__ void gru_backward_kernel(DeviceCellBackward s) {
 
 template <int width>
 __global__ void reset_candidate_backward_kernel(DeviceCellBackward s) {
+  await_predecessor();
   int row = 0;
   int column = 0;
   if (!my_elements<width>(s.rows, s.hidden, row, column)) return;
@@ -333,6 +340,7 @@ __global__ void reset_candidate_backward_kernel(DeviceCellBackward s) {
 
 template <int width>
 __global__ void reset_cell_backward_kernel(DeviceCellBackward s) {
+  await_predecessor();
   int row = 0;
   int column = 0;
   if (!my_elements<width>(s.rows, s.hidden, row, column)) return;
@@ -359,7 +367,7 @@ void launch_cell(void (*wide)(Args),
                  void (*narrow)(Args),
                  const char* name,
                  const Args& args,
-                 cudaStream_t stream) {
+                 KernelStream stream) {
   const int width = args.hidden % 4 == 0 ? 4 : 1;
   const long long elements = static_cast<long long>(args.rows) * (args.hidden / width);
   const auto blocks = static_cast<unsigned>((elements + threads_per_block - 1) / threads_per_block);
@@ -368,20 +376,20 @@ void launch_cell(void (*wide)(Args),
 
 }  // namespace
 
-void lstm_forward(const DeviceCellForward& args, cudaStream_t stream) {
+void lstm_forward(const DeviceCellForward& args, KernelStream stream) {
   launch_cell(lstm_forward_kernel<4>, lstm_forward_kernel<1>, "lstm_forward", args, stream);
 }
-void gru_forward(const DeviceCellForward& args, cudaStream_t stream) {
+void gru_forward(const DeviceCellForward& args, KernelStream stream) {
   launch_cell(gru_forward_kernel<4>, gru_forward_kernel<1>, "gru_forward", args, stream);
 }
-void reset_gates_forward(const DeviceCellForward& args, cudaStream_t stream) {
+void reset_gates_forward(const DeviceCellForward& args, KernelStream stream) {
   launch_cell(reset_gates_forward_kernel<4>,
               reset_gates_forward_kernel<1>,
               "reset_gates_forward",
               args,
               stream);
 }
-void reset_cell_forward(const DeviceCellForward& args, cudaStream_t stream) {
+void reset_cell_forward(const DeviceCellForward& args, KernelStream stream) {
   launch_cell(reset_cell_forward_kernel<4>,
               reset_cell_forward_kernel<1>,
               "reset_cell_forward",
@@ -389,20 +397,20 @@ void reset_cell_forward(const DeviceCellForward& args, cudaStream_t stream) {
               stream);
 }
 
-void lstm_backward(const DeviceCellBackward& args, cudaStream_t stream) {
+void lstm_backward(const DeviceCellBackward& args, KernelStream stream) {
   launch_cell(lstm_backward_kernel<4>, lstm_backward_kernel<1>, "lstm_backward", args, stream);
 }
-void gru_backward(const DeviceCellBackward& args, cudaStream_t stream) {
+void gru_backward(const DeviceCellBackward& args, KernelStream stream) {
   launch_cell(gru_backward_kernel<4>, gru_backward_kernel<1>, "gru_backward", args, stream);
 }
-void reset_candidate_backward(const DeviceCellBackward& args, cudaStream_t stream) {
+void reset_candidate_backward(const DeviceCellBackward& args, KernelStream stream) {
   launch_cell(reset_candidate_backward_kernel<4>,
               reset_candidate_backward_kernel<1>,
               "reset_candidate_backward",
               args,
               stream);
 }
-void reset_cell_backward(const DeviceCellBackward& args, cudaStream_t stream) {
+void reset_cell_backward(const DeviceCellBackward& args, KernelStream stream) {
   launch_cell(reset_cell_backward_kernel<4>,
               reset_cell_backward_kernel<1>,
               "reset_cell_backward",

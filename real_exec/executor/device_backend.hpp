@@ -28,6 +28,8 @@ struct DeviceProperties {
   int greatest_priority = 0;
   std::uint32_t units = 0;  ///< multiprocessors or cores; 0 = not known
   Bytes memory{};           ///< 0 = not known
+  /// A kernel can start while the one before it drains (CUDA: compute capability 9.0 and later).
+  bool programmatic_launches = false;
   /// Cores of this computer: graphs are held as they are given, errors name their own tasks, and
   /// every run has the times of its tasks.
   bool is_host = false;
@@ -137,6 +139,9 @@ class DeviceBackend {
   /// Returns at once; work that is in the stream is still done.
   virtual void destroy_stream(StreamId stream) = 0;
   virtual void launch(StreamId stream, TaskId task) = 0;
+  /// As launch(); its first kernel may start while the kernel before it drains. Only on devices
+  /// that have such launches; by default as launch().
+  virtual void launch_programmatically(StreamId stream, TaskId task) { launch(stream, task); }
   virtual void record(StreamId stream, EventId event) = 0;
   virtual void wait(StreamId stream, EventId event) = 0;
   [[nodiscard]] virtual bool idle(StreamId stream) = 0;

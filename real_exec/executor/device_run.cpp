@@ -128,6 +128,19 @@ void DeviceRun::load_graphs(const Plan& plan) {
 }
 
 void DeviceRun::prepare(const Plan& plan) {
+  const DeviceProperties& device = backend_.properties();
+  if (!plan.partitions.empty()) {
+    throw InfeasibleError(fmt::format(
+        "{} does not divide a device's units: the plan has partitions (green contexts); leave out "
+        "urgent_units",
+        device.executor));
+  }
+  if (plan.programmatic() && !device.programmatic_launches) {
+    throw InfeasibleError(
+        fmt::format("{} has no programmatic launches on {}; leave out programmatic",
+                    device.executor,
+                    device.name));
+  }
   load_graphs(plan);
   IdVector<StreamId, bool> made_by_host(plan.streams.size(), false);
   for (const HostCall& call : plan.hosts[HostId{0}].calls) {
@@ -138,11 +151,11 @@ void DeviceRun::prepare(const Plan& plan) {
   }
 }
 
-void DeviceRun::launch(StreamId stream, TaskId task) {
+void DeviceRun::launch(StreamId stream, TaskId task, bool programmatic) {
   std::string what;
   try {
     if (options_.observer != nullptr) options_.observer->before(task);
-    backend_.launch(stream, task);
+    programmatic ? backend_.launch_programmatically(stream, task) : backend_.launch(stream, task);
     if (options_.observer != nullptr) options_.observer->after(task);
     if (options_.debug_sync) backend_.synchronize(stream);
   } catch (const ContractViolation&) {
@@ -215,7 +228,7 @@ void DeviceRun::make_call(const OnlineStep& step, const CallSource& calls, HostS
         const std::uint32_t kernels = graph_.operation(call.task()).launches();
         compute_until(span.started + options_.front_end * kernels);
       }
-      return launch(stream, call.task());
+      return launch(stream, call.task(), call.programmatic());
     case HostCallKind::record:
       backend_.record(stream, call.event());
       return unfinished_.recorded(stream, call.event());

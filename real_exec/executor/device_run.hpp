@@ -44,7 +44,7 @@ class DeviceRun {
   void make_calls(const CallSource& calls, Execution& out);
   void make_call(const OnlineStep& step, const CallSource& calls, HostSpan& span);
   void create_stream(StreamId stream, const StreamSpec& spec);
-  void launch(StreamId stream, TaskId task);
+  void launch(StreamId stream, TaskId task, bool programmatic);
   void launch_graph(StreamId stream, std::uint32_t graph);
   [[nodiscard]] bool query(StreamId stream);
   void synchronize(HostCall call);

@@ -76,6 +76,11 @@ void RecordingBackend::launch(StreamId stream, TaskId task) {
   note(HostCall::launch(stream, task));
 }
 
+void RecordingBackend::launch_programmatically(StreamId stream, TaskId task) {
+  expect_open(stream);
+  note(HostCall::launch(stream, task, true));
+}
+
 void RecordingBackend::record(StreamId stream, EventId event) {
   expect_open(stream);
   note(HostCall::record(stream, event));

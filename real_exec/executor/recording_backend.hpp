@@ -61,6 +61,7 @@ class RecordingBackend final : public DeviceBackend {
   void create_stream(StreamId stream, int priority, const StreamSpec& spec) override;
   void destroy_stream(StreamId stream) override;
   void launch(StreamId stream, TaskId task) override;
+  void launch_programmatically(StreamId stream, TaskId task) override;
   void record(StreamId stream, EventId event) override;
   void wait(StreamId stream, EventId event) override;
   [[nodiscard]] bool idle(StreamId stream) override;

@@ -280,6 +280,11 @@ MinDelays::MinDelays(const BoundProblem& on) : graph_(on.problem.graph), task_of
   tasks_ = std::min({by_host_, kernels_, least_latency(platform, [](const Device& device) {
                        return device.event_latency;
                      })});
+  if (on.plans.programmatic) {
+    tasks_ = std::min(tasks_, least_latency(platform, [&](const Device& device) {
+                        return device.programmatic_gap.value_or(tasks_);
+                      }));
+  }
   if (!graph_.has_ranks()) return;
   send_ = least_of_hosts(platform, [](const Host& host) { return host.costs.send; });
   messages_ = rank_messages(graph_);

@@ -18,6 +18,7 @@ struct PlanClass {
   std::uint32_t host_threads = 0;  ///< at most so many; 0: one per device
   std::uint32_t streams = 0;       ///< at most so many per device; 0: any number
   bool device_graphs = false;      ///< tasks may be launched as nodes of device graphs
+  bool programmatic = false;       ///< kernels may be launched programmatically
 
   friend bool operator==(const PlanClass&, const PlanClass&) = default;
 };

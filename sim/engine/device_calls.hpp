@@ -88,8 +88,9 @@ template <class Sharing>
 bool DeviceSide<Sharing>::begin_kernel(std::uint32_t connection, const Item& item) {
   Connection& c = scratch_.connections[connection];
   const Stream& s = stream(item.call.stream());
-  if (s.free_from > now_) {
-    wake_at(connection, s.free_from);
+  const Time free_from = s.free_from - (item.call.programmatic() ? s.gained : Duration{0});
+  if (free_from > now_) {
+    wake_at(connection, free_from);
     return false;
   }
   KernelRequest request{.task = item.call.task(),
@@ -97,6 +98,7 @@ bool DeviceSide<Sharing>::begin_kernel(std::uint32_t connection, const Item& ite
                         .device = s.device,
                         .connection = connection,
                         .level = s.level,
+                        .partition = s.partition,
                         .arrived = item.time,
                         .item = c.head,
                         .held = scratch_.collectives.contains(item.call.task())};

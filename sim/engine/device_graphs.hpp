@@ -11,7 +11,8 @@
 /// Members of DeviceSide: graphs that a host launches with one call.
 ///
 /// A launch is one item of its stream. When its turn comes, the nodes without needs become ready;
-/// a node whose needs have all completed becomes ready graph_node_gap later. A ready node gets a
+/// a node whose needs have all completed becomes ready graph_node_gap later (programmatic_gap where
+/// that need, its only one, is a programmatic edge). A ready node gets a
 /// stream and a connection of its own until it has completed, so that the rest of the engine, and
 /// every sharing model, sees a kernel like any other: no hardware connection is shared, and only
 /// the needs put nodes in order. When the last node has completed, so has the launch.
@@ -131,6 +132,7 @@ std::uint32_t DeviceSide<Sharing>::take_slot(std::uint32_t graph, std::uint32_t 
   const StreamSpec& launched = plan_->streams[scratch_.graphs[graph].stream];
   Stream& s = scratch_.streams[slot];
   s.device = own.device;
+  s.partition = own.partition;
   s.level = problem_.platform.device(own.device)
                 .level_of(source.node_priorities ? own.priority : launched.priority);
   return slot;
@@ -147,7 +149,8 @@ void DeviceSide<Sharing>::complete_node(StreamId slot) {
     const std::uint32_t next = state.successors[i];
     if (--state.missing[next] != 0) continue;
     const DeviceId device = plan_->streams[graph.stream(next)].device;
-    release_node(done.graph, next, now_ + problem_.platform.device(device).graph_node_gap);
+    release_node(
+        done.graph, next, now_ + gap_before(graph, next, problem_.platform.device(device)));
   }
   if (--state.nodes_left == 0) complete_graph(done.graph);
 }

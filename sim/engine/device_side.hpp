@@ -33,6 +33,7 @@ template <class Sharing>
 class DeviceSide {
  public:
   DeviceSide(const Problem& problem,
+             const std::vector<std::uint32_t>& partitions,
              const SimulationOptions& options,
              Scratch& scratch,
              Sharing& sharing,
@@ -46,7 +47,7 @@ class DeviceSide {
         next_connection_(problem.platform.device_count(), 0U),
         first_connection_(problem.platform.device_count(), nil) {
     if (problem.platform.ranks > 1) ranks_.resize(problem.platform.device_count());
-    sharing_.reset(problem);
+    sharing_.reset(problem, partitions);
     scratch.collectives.reset(problem);
     contend_ = scratch.collectives.contend();
     items_.clear();

@@ -19,6 +19,8 @@ void DeviceSide<Sharing>::open(StreamId id, const StreamSpec& spec) {
   opened.level = device.level_of(spec.priority);
   opened.launch_latency = device.launch_latency;
   opened.gap = device.stream_gap;
+  opened.gained = device.stream_gap - device.programmatic_gap.value_or(device.stream_gap);
+  opened.partition = spec.partition;
   opened.event_latency = device.event_latency;
   opened.sync = spec.sync;
   if (spec.sync == StreamSync::legacy_default) {

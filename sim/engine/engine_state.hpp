@@ -75,10 +75,12 @@ struct Stream {
   // Of its device; here so that a call touches one place.
   Duration launch_latency{0};
   Duration gap{0};
+  Duration gained{0};  ///< of that gap, by a programmatic launch
   Duration event_latency{0};
   bool destroyed = false;
   bool graph_node = false;  ///< not a stream of the plan, but where one node of a graph runs
   StreamSync sync = StreamSync::non_blocking;
+  std::uint32_t partition = 0;  ///< of its device's units
 };
 
 /// A device graph, and its execution: there is one at a time.

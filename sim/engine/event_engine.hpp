@@ -34,7 +34,7 @@ class EventEngine {
         scratch_(scratch),
         options_(options),
         trace_(trace),
-        devices_(problem, options_, scratch, sharing, trace_),
+        devices_(problem, source.plan().partitions, options_, scratch, sharing, trace_),
         networked_((!source.plan().messages.empty() || scratch.collectives.contend()) &&
                    problem.platform.network.topology != Topology::none),
         single_(source.plan().hosts.size() == 1),

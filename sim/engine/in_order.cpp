@@ -28,6 +28,7 @@ InOrderSweep::Stream& InOrderSweep::open(Run& run, StreamId id) {
   const Device& device = run.problem.platform.device(stream.device);
   stream.launch_latency = device.launch_latency;
   stream.gap = device.stream_gap;
+  stream.gained = device.stream_gap - device.programmatic_gap.value_or(device.stream_gap);
   stream.event_latency = device.event_latency;
   stream.sync = run.plan.streams[id].sync;
   const std::uint32_t limit = device.connections;
@@ -78,7 +79,8 @@ inline void InOrderSweep::launch(Run& run, HostCall call) {
     const CostTable::Entry& entry = run.problem.costs.entry(call.task(), stream.device);
     run.clock += run.costs.launch * entry.launches + entry.calls;
   }
-  Time start = std::max(run.clock + stream.launch_latency, stream.free_from);
+  Time start = std::max(run.clock + stream.launch_latency,
+                        stream.free_from - (call.programmatic() ? stream.gained : Duration{0}));
   // A connection of its own holds nothing back: it moves on when the stream's last call is done.
   start = std::max(start, stream.last_item);
   if (run.shared_connections) {
@@ -289,7 +291,10 @@ void InOrderSweep::sweep_plain(Run& run) {
         clock += cost.launch * entry.launches + entry.calls;
         idle_from = std::max(idle_from, clock + stream->launch_latency);
       }
-      const Time start = std::max(idle_from, stream->free_from);
+      Time free_from = stream->free_from;
+      if (call.programmatic()) [[unlikely]]
+        free_from -= stream->gained;
+      const Time start = std::max(idle_from, free_from);
       idle_from = start + (durations.empty() ? costs.duration(call.task(), stream->device)
                                              : durations[call.task().value()]);
       stream->free_from = idle_from + stream->gap;

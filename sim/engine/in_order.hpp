@@ -37,6 +37,7 @@ class InOrderSweep {
     // Of its device; here so that a call touches one cache line.
     Duration launch_latency{0};
     Duration gap{0};
+    Duration gained{0};  ///< of that gap, by a programmatic launch
     Duration event_latency{0};
     std::uint32_t connection = 0;
     std::uint32_t tasks = 0;

@@ -51,7 +51,7 @@ Time InOrderSweep::run_nodes(Run& run, const DeviceGraph& graph, std::uint32_t r
     SCHEDLAB_EXPECTS(task.value() < run.problem.costs.task_count(),
                      fmt::format("launch of task {}", task.value()));
     const DeviceId device = run.plan.streams[graph.stream(node)].device;
-    const Duration gap = run.problem.platform.device(device).graph_node_gap;
+    const Duration gap = gap_before(graph, node, run.problem.platform.device(device));
     Time ready = start;
     for (const std::uint32_t need : graph.needs(node)) {
       ready = std::max(ready, node_ends_[need] + gap);

@@ -6,6 +6,7 @@
 #include "sim/engine/sharing/blocks.hpp"
 #include "sim/engine/sharing/fluid.hpp"
 #include "sim/engine/whole_engine.hpp"
+#include "sim/plan/partitions.hpp"
 
 #include <algorithm>
 #include <tuple>
@@ -63,6 +64,7 @@ class Simulator::Impl {
            const Plan& plan,
            const SimulationOptions& options,
            Trace& trace) {
+    expect_divided(problem.platform, plan.partitions);
     if (options.engine != EngineKind::event) {
       const bool applies = in_order_applies(problem, plan);
       SCHEDLAB_EXPECTS(

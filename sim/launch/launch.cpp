@@ -3,7 +3,9 @@
 
 #include "sim/base/ceil_div.hpp"
 #include "sim/base/error.hpp"
+#include "sim/launch/programmatic.hpp"
 #include "sim/plan/graph_capture.hpp"
+#include "sim/plan/partitions.hpp"
 #include "sim/plan/repeat_plan.hpp"
 
 #include <fmt/format.h>
@@ -20,6 +22,7 @@ namespace {
 
 constexpr double max_runs = 100'000;
 constexpr double max_items = 1e9;
+constexpr double max_units = 100'000;
 constexpr double max_copies = 100'000;  // each is a task
 
 OptionSpec runs_option() {
@@ -30,32 +33,51 @@ OptionSpec runs_option() {
           .maximum = max_runs};
 }
 
+/// What every mode has, and then its own.
+std::vector<OptionSpec> with_common(std::vector<OptionSpec> own) {
+  std::vector<OptionSpec> options{
+      runs_option(),
+      {.name = "programmatic",
+       .default_value = std::string{to_string(ProgrammaticLaunches::none)},
+       .doc = "Kernels that may start while the one right before them in their stream drains, on "
+              "machines with programmatic_gap_us; own_kernels: all but a library's products and "
+              "convolutions.",
+       .allowed = enum_names<ProgrammaticLaunches>()},
+      {.name = "urgent_units",
+       .default_value = std::int64_t{0},
+       .doc = "Units that streams of the most urgent priority have to themselves, and all others "
+              "do without (green contexts); 0: all share all.",
+       .minimum = 0,
+       .maximum = max_units}};
+  options.insert(options.end(), own.begin(), own.end());
+  return options;
+}
+
 std::vector<OptionSpec> two_thread_options() {
-  return {runs_option(),
-          {.name = "second_thread_from",
-           .default_value = std::string{"launch"},
-           .doc = "First stage that the second thread does; the ones before are the first's.",
-           .allowed = {"launch", "shape_inference"}}};
+  return with_common(
+      {{.name = "second_thread_from",
+        .default_value = std::string{"launch"},
+        .doc = "First stage that the second thread does; the ones before are the first's.",
+        .allowed = {"launch", "shape_inference"}}});
 }
 
 std::vector<OptionSpec> graph_mode_options() {
-  return {runs_option(),
-          {.name = "dynamic_shapes",
-           .default_value = false,
-           .doc = "Shapes are known only while the graph runs: shape inference and tiling are "
-                  "left, too."}};
+  return with_common({{.name = "dynamic_shapes",
+                       .default_value = false,
+                       .doc = "Shapes are known only while the graph runs: shape inference and "
+                              "tiling are left, too."}});
 }
 
 std::vector<OptionSpec> graph_options() {
-  return {runs_option(),
-          {.name = "load",
-           .default_value = false,
-           .doc = "Load before the first run; false: that has happened already."},
-          {.name = "reload_every",
-           .default_value = std::int64_t{0},
-           .doc = "Load again after so many runs, because the shapes have changed; 0: never.",
-           .minimum = 0,
-           .maximum = max_runs}};
+  return with_common(
+      {{.name = "load",
+        .default_value = false,
+        .doc = "Load before the first run; false: that has happened already."},
+       {.name = "reload_every",
+        .default_value = std::int64_t{0},
+        .doc = "Load again after so many runs, because the shapes have changed; 0: never.",
+        .minimum = 0,
+        .maximum = max_runs}});
 }
 
 std::vector<OptionSpec> sink_options() {
@@ -161,6 +183,22 @@ IdVector<TaskId, std::uint8_t> left_on_host(const SinkRun& run, const TaskGraph*
   return on_host;
 }
 
+void expect_launches(const LaunchChoice& choice, const Platform& platform, const Device& device) {
+  if (choice.programmatic != ProgrammaticLaunches::none && !device.programmatic_gap) {
+    throw InfeasibleError(fmt::format(
+        "machine \"{}\" has no programmatic launches (NVIDIA: compute capability 9.0 and later)\n  "
+        "leave out programmatic, or give programmatic_gap_us",
+        platform.name));
+  }
+  if (choice.urgent_units == 0) return;
+  const std::string why = why_not_divided(platform, device, {choice.urgent_units});
+  if (why.empty()) return;
+  throw InfeasibleError(fmt::format("machine \"{}\" cannot set aside {} urgent_units: {}",
+                                    platform.name,
+                                    choice.urgent_units,
+                                    why));
+}
+
 std::int64_t operators_of(const TaskGraph& graph) {
   std::int64_t count = 0;
   for (const TaskId task : graph.tasks()) count += graph.operation(task).launches();
@@ -171,7 +209,7 @@ std::int64_t operators_of(const TaskGraph& graph) {
 
 const std::vector<LaunchInfo>& launch_infos() {
   static const std::vector<LaunchInfo> infos{
-      {"eager", "operator by operator, all stages on one thread", {runs_option()}},
+      {"eager", "operator by operator, all stages on one thread", with_common({})},
       {"eager_two_thread",
        "operator by operator: one thread prepares, a second one launches",
        two_thread_options()},
@@ -192,6 +230,8 @@ LaunchChoice launch_choice(std::string_view mode, const Options& options) {
   LaunchChoice choice;
   choice.mode = static_cast<LaunchMode>(found - infos.begin());
   choice.runs = static_cast<std::uint32_t>(options.integer("runs"));
+  choice.programmatic = enum_value<ProgrammaticLaunches>(options.text("programmatic"));
+  choice.urgent_units = static_cast<std::uint32_t>(options.integer("urgent_units"));
   if (choice.mode == LaunchMode::eager_two_thread) {
     choice.second_thread_prepares = options.text("second_thread_from") == "shape_inference";
   }
@@ -215,6 +255,7 @@ LaunchChoice launch_choice(std::string_view mode, const Options& options) {
 }
 
 void apply_launch_mode(const LaunchChoice& choice, Platform& platform) {
+  for (const Device& device : platform.devices) expect_launches(choice, platform, device);
   for (Host& host : platform.hosts) {
     HostCosts& costs = host.costs;
     host.front_end_thread = choice.mode == LaunchMode::eager_two_thread;
@@ -299,6 +340,11 @@ Plan launched_plan(Plan eager,
     copy_inputs_first(plan, tasks, copies);
     tasks += plan.hosts.size() * copies;
   }
+  if (choice.programmatic != ProgrammaticLaunches::none) {
+    SCHEDLAB_EXPECTS(graph != nullptr, "programmatic launches depend on the kinds of kernels");
+    launch_programmatically(plan, *graph, choice.programmatic);
+  }
+  if (choice.urgent_units != 0) set_urgent_units(plan, choice.urgent_units);
   if (choice.runs == 1) return plan;
   return repeat_plan(plan,
                      {.runs = choice.runs,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/base/enum_names.hpp"
 #include "sim/base/options.hpp"
 #include "sim/base/units.hpp"
 #include "sim/graph/task_graph.hpp"
@@ -42,9 +43,24 @@ struct SinkRun {
   Duration compile{0};  ///< of a model, or of each sunk part, whenever it is loaded
 };
 
+/// Which kernels may start while the one before them in their stream drains.
+enum class ProgrammaticLaunches : std::uint8_t {
+  none,
+  own_kernels,  ///< not a library's products and convolutions, which neither trigger nor wait
+  all_kernels,  ///< those, too
+};
+template <>
+struct EnumNames<ProgrammaticLaunches> {
+  static constexpr auto names = name_list("none", "own_kernels", "all_kernels");
+};
+
 /// The scenario key "launch".
 struct LaunchChoice {
   LaunchMode mode = LaunchMode::eager;
+  ProgrammaticLaunches programmatic = ProgrammaticLaunches::none;
+  /// Units of each device that the streams of its most urgent priority have to themselves, and the
+  /// others do without; 0: all share all.
+  std::uint32_t urgent_units = 0;
   std::uint32_t runs = 1;          ///< one after another, the host waits for each
   bool load = false;               ///< device graphs and sunk models: loaded before the first run
   std::uint32_t reload_every = 0;  ///< likewise: a new shape after so many runs; 0: never
@@ -54,6 +70,12 @@ struct LaunchChoice {
   /// are tiled then.
   bool dynamic_shapes = false;
   SinkRun sink{};
+
+  /// Is the plan that runs another one than a policy makes for one eager run?
+  [[nodiscard]] bool changes_plan() const {
+    return captures(mode) || runs > 1 || programmatic != ProgrammaticLaunches::none ||
+           urgent_units != 0;
+  }
 };
 
 /// A launch mode with the options that its object form may have.
@@ -70,6 +92,8 @@ struct LaunchInfo {
 /// What the mode changes about the host; nothing for eager and graph_launch. Stages that the second
 /// of two threads does become part of its launches. Costs of a sunk model depend on the model:
 /// apply_sink().
+/// Throws InfeasibleError for programmatic launches on a machine without programmatic_gap_us, and
+/// for urgent_units that it cannot set aside.
 void apply_launch_mode(const LaunchChoice& choice, Platform& platform);
 
 /// Inputs and outputs of the graph: tensors that live before or after the run, that nobody writes
@@ -92,7 +116,8 @@ void apply_sink(const SinkRun& run, const TaskGraph& graph, Platform& platform);
 /// `tasks`: of one run of the eager plan; run r has the tasks from r * n on (RepeatRuns), where n
 /// are `tasks` and those that copy the inputs of a sunk model, which run before it in its graph, on
 /// a stream of their own.
-/// `graph`: with host_operators the tasks of the eager plan, which it names.
+/// `graph`: the tasks of the eager plan; needed with host_operators, which names them, and with
+/// programmatic launches.
 /// Throws InfeasibleError for plans that cannot be captured or repeated, and with sink for plans
 /// that wait for the device before their end: a sunk model is one graph, unless operators stay on
 /// the host, which excludes copied inputs.

@@ -10,6 +10,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -167,6 +168,9 @@ struct Device {
   Duration launch_latency{0};  ///< from the end of the host call to the arrival in the stream
   Duration stream_gap{0};      ///< from the end of a task to the start of the next in its stream
   Duration graph_node_gap{0};  ///< from the end of a graph's node to the start of one that needs it
+  /// From the end of a kernel to when the next one in its stream, launched programmatically, has
+  /// passed its wait for it; nullopt: the device has no such launches.
+  std::optional<Duration> programmatic_gap{};
   Duration sink_task_gap{0};  ///< likewise of a sunk model, whose tasks the device schedules itself
   Duration operator_gap{0};   ///< from the end of a device task to the next of its operator
   Duration event_latency{0};  ///< from an event's completion to the release of a waiting stream

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sim/base/ids.hpp"
+#include "sim/base/units.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -27,9 +28,13 @@ class DeviceGraph {
 
   /// Adds a node. `stream`: a stream of the plan, which gives the node's device, its priority and
   /// its track in a timeline (capture takes the stream it was launched on); nothing of the node is
-  /// put into it. `needs` are kept sorted, without duplicates.
-  /// Throws ContractViolation if a need is not a node before this one.
-  std::uint32_t add_node(StreamId stream, std::vector<std::uint32_t> needs);
+  /// put into it. `needs` are kept sorted, without duplicates. `programmatic`: it may start
+  /// Device::programmatic_gap after the end of its only need, and not graph_node_gap.
+  /// Throws ContractViolation if a need is not a node before this one, or for a programmatic node
+  /// with another number of needs than one.
+  std::uint32_t add_node(StreamId stream,
+                         std::vector<std::uint32_t> needs,
+                         bool programmatic = false);
   /// The tasks of one more launch, one per node. Throws ContractViolation for any other number.
   void add_launch(std::span<const TaskId> tasks);
 
@@ -39,6 +44,11 @@ class DeviceGraph {
   [[nodiscard]] std::uint32_t launch_count() const { return launches_; }
   [[nodiscard]] std::size_t edge_count() const { return needs_.size(); }
   [[nodiscard]] StreamId stream(std::uint32_t node) const { return streams_[node]; }
+  /// Is the edge from its only need a programmatic one?
+  [[nodiscard]] bool programmatic() const { return !programmatic_.empty(); }
+  [[nodiscard]] bool programmatic(std::uint32_t node) const {
+    return node < programmatic_.size() && programmatic_[node] != 0;
+  }
   [[nodiscard]] std::span<const std::uint32_t> needs(std::uint32_t node) const {
     return {needs_.data() + offset_[node], needs_.data() + offset_[node + 1]};
   }
@@ -59,7 +69,14 @@ class DeviceGraph {
   std::vector<std::uint32_t> needs_;
   std::vector<TaskId> tasks_;  // [launch][node]
   std::uint32_t launches_ = 0;
+  std::vector<std::uint8_t> programmatic_;  // by node, up to the last that is
 };
+
+struct Device;
+/// From the end of a node that this one needs to its own start at the earliest.
+[[nodiscard]] Duration gap_before(const DeviceGraph& graph,
+                                  std::uint32_t node,
+                                  const Device& device);
 
 /// The needs the other way round: which nodes need this one, compressed rows.
 struct GraphSuccessors {

@@ -142,7 +142,9 @@ class Capture {
     }
     std::vector<std::uint32_t> needs;
     for (const Place& place : front) needs.push_back(place.node);
-    const std::uint32_t node = graph_.add_node(call.stream(), std::move(needs));
+    const bool programmatic =
+        call.programmatic() && needs.size() == 1 && graph_.stream(needs[0]) == call.stream();
+    const std::uint32_t node = graph_.add_node(call.stream(), std::move(needs), programmatic);
     tasks_.push_back(call.task());
     launched_[lane.value()] = 1;
     front = {{node, lane, order_.advance(lane)}};
@@ -303,6 +305,7 @@ Plan capture_graphs(const Plan& eager, const CaptureOptions& options) {
   Plan made;
   made.policy = eager.policy;
   made.streams = eager.streams;
+  made.partitions = eager.partitions;
   made.messages = eager.messages;
   made.hosts.clear();
   for (const HostProgram& host : eager.hosts) made.hosts.push_back({host.name, {}});

@@ -212,6 +212,16 @@ std::size_t Plan::task_count() const {
   return tasks;
 }
 
+bool Plan::programmatic() const {
+  return std::any_of(
+             graphs.begin(), graphs.end(), [](const DeviceGraph& g) { return g.programmatic(); }) ||
+         std::any_of(hosts.begin(), hosts.end(), [](const HostProgram& host) {
+           return std::any_of(host.calls.begin(), host.calls.end(), [](HostCall call) {
+             return call.programmatic();
+           });
+         });
+}
+
 std::size_t Plan::memory_bytes() const {
   std::size_t bytes = sizeof(Plan) + policy.capacity();
   bytes += streams.raw().capacity() * sizeof(StreamSpec);

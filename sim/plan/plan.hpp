@@ -52,7 +52,9 @@ struct EnumNames<HostCallKind> {
 };
 
 /// One call of a host thread, 8 bytes. Semantics are CUDA's:
-///   launch       the task enters the stream's FIFO and leaves it when it has completed
+///   launch       the task enters the stream's FIFO and leaves it when it has completed; a
+///                *programmatic* one may follow the kernel right before it in its stream
+///                Device::programmatic_gap after that one's end, and not stream_gap
 ///   record       the event captures all work in the stream at this moment; a later record replaces
 ///   it wait         all later work of the stream waits for the event's record as it is at this
 ///   call;
@@ -74,8 +76,12 @@ class HostCall {
   [[nodiscard]] static constexpr HostCall destroy_stream(StreamId s) {
     return {HostCallKind::destroy_stream, s, none};
   }
-  [[nodiscard]] static constexpr HostCall launch(StreamId s, TaskId task) {
-    return {HostCallKind::launch, s, task.value()};
+  [[nodiscard]] static constexpr HostCall launch(StreamId s,
+                                                 TaskId task,
+                                                 bool programmatic = false) {
+    HostCall call{HostCallKind::launch, s, task.value()};
+    if (programmatic) call.kind_and_stream_ |= programmatic_bit;
+    return call;
   }
   [[nodiscard]] static constexpr HostCall record(StreamId s, EventId event) {
     return {HostCallKind::record, s, event.value()};
@@ -125,7 +131,12 @@ class HostCall {
   }
 
   [[nodiscard]] constexpr HostCallKind kind() const {
-    return static_cast<HostCallKind>(kind_and_stream_ >> 24U);
+    return static_cast<HostCallKind>((kind_and_stream_ & ~programmatic_bit) >> 24U);
+  }
+  /// Of a launch: may its first kernel start while the kernel before it drains? (CUDA's
+  /// programmatic stream serialization.)
+  [[nodiscard]] constexpr bool programmatic() const {
+    return (kind_and_stream_ & programmatic_bit) != 0;
   }
   /// none() for calls without a stream.
   [[nodiscard]] constexpr StreamId stream() const {
@@ -151,6 +162,7 @@ class HostCall {
 
  private:
   static constexpr std::uint32_t no_stream = 0xFFFFFFU;
+  static constexpr std::uint32_t programmatic_bit = 1U << 31U;
   constexpr HostCall(HostCallKind kind, StreamId stream, std::uint32_t argument)
       : kind_and_stream_((static_cast<std::uint32_t>(kind) << 24U) |
                          (stream.valid() ? stream.value() & no_stream : no_stream)),
@@ -176,6 +188,7 @@ struct StreamSpec {
   int priority = 0;    ///< as CUDA: 0 = default and lowest, negative = more urgent
   std::string name{};  ///< for tracks of a timeline; may be empty
   StreamSync sync = StreamSync::non_blocking;
+  std::uint32_t partition = 0;  ///< of the device's units, see Plan::partitions
 
   friend bool operator==(const StreamSpec&, const StreamSpec&) = default;
 };
@@ -220,6 +233,9 @@ struct Plan {
   std::uint32_t event_count = 0;  ///< events are numbered 0..event_count-1
   std::vector<MessageSpec> messages;
   std::vector<DeviceGraph> graphs;  ///< known by their place in this list
+  /// Units of partitions 1, 2, ... of every device (CUDA: green contexts); the kernels of streams
+  /// in partition 0 are placed on those that are left.
+  std::vector<std::uint32_t> partitions;
   IdVector<HostId, HostProgram> hosts{1};
 
   [[nodiscard]] std::size_t call_count() const;
@@ -229,6 +245,8 @@ struct Plan {
   [[nodiscard]] std::string stream_name(StreamId stream) const;
   /// "step" or, for a graph without a name, "graph 4".
   [[nodiscard]] std::string graph_name(std::uint32_t graph) const;
+  /// Is any launch or node of a graph programmatic?
+  [[nodiscard]] bool programmatic() const;
   /// Tasks that its launches of any kind run.
   [[nodiscard]] std::size_t task_count() const;
   [[nodiscard]] std::size_t memory_bytes() const;

@@ -26,14 +26,18 @@ class Writer {
     put("  \"policy\": {},\n  \"streams\": [", quoted(plan_.policy));
     for (const StreamId stream : plan_.streams.ids()) {
       const StreamSpec& spec = plan_.streams[stream];
-      put("{}\n    {{\"name\": {}, \"device\": {}, \"priority\": {}{}}}",
+      put("{}\n    {{\"name\": {}, \"device\": {}, \"priority\": {}{}{}}}",
           stream.value() == 0 ? "" : ",",
           quoted(spec.name),
           spec.device.value(),
           spec.priority,
           spec.sync == StreamSync::legacy_default ? ", \"legacy_default\": true"
           : spec.sync == StreamSync::blocking     ? ", \"blocking\": true"
-                                                  : "");
+                                                  : "",
+          spec.partition == 0 ? "" : fmt::format(", \"partition\": {}", spec.partition));
+    }
+    if (!plan_.partitions.empty()) {
+      put("\n  ],\n  \"partitions\": [{}", fmt::join(plan_.partitions, ", "));
     }
     put("\n  ],\n  \"events\": {},\n  \"messages\": [", plan_.event_count);
     for (std::size_t i = 0; i < plan_.messages.size(); ++i) {
@@ -89,10 +93,11 @@ class Writer {
 
   void write_nodes(const DeviceGraph& graph) {
     for (std::uint32_t node = 0; node < graph.node_count(); ++node) {
-      put("{}\n      {{\"stream\": {}, \"needs\": [{}]}}",
+      put("{}\n      {{\"stream\": {}, \"needs\": [{}]{}}}",
           node == 0 ? "" : ",",
           graph.stream(node).value(),
-          fmt::join(graph.needs(node), ", "));
+          fmt::join(graph.needs(node), ", "),
+          graph.programmatic(node) ? ", \"programmatic\": true" : "");
     }
   }
 
@@ -117,6 +122,7 @@ class Writer {
       case HostCallKind::launch:
         put(", {}, ", c.stream().value());
         write_task(c.task());
+        if (c.programmatic()) text_ += ", \"programmatic\"";
         break;
       case HostCallKind::record:
       case HostCallKind::wait:

@@ -46,10 +46,17 @@ class Reader : private plan_json::Document {
       read_stream(value);
       return false;
     });
-    expect_keys(
-        document,
-        "",
-        {"schedlab", "version", "policy", "streams", "events", "messages", "graphs", "hosts"});
+    expect_keys(document,
+                "",
+                {"schedlab",
+                 "version",
+                 "policy",
+                 "streams",
+                 "partitions",
+                 "events",
+                 "messages",
+                 "graphs",
+                 "hosts"});
     if (at(document, "", "schedlab") != "plan") {
       fail("/schedlab", shown(document["schedlab"]), "\"plan\"");
     }
@@ -57,6 +64,12 @@ class Reader : private plan_json::Document {
     plan_.policy = text_at(document, "", "policy");
     static_cast<void>(array_at(document, "", "streams"));  // there, and read
     plan_.event_count = static_cast<std::uint32_t>(number_at(document, "", "events", index_limit));
+    if (document.contains("partitions")) {
+      const json& partitions = array_at(document, "", "partitions");
+      for (std::size_t i = 0; i < partitions.size(); ++i) {
+        plan_.partitions.push_back(whole_number(partitions[i], fmt::format("/partitions/{}", i)));
+      }
+    }
     const json& hosts = array_at(document, "", "hosts");
     host_count_ = hosts.size();
     read_messages(array_at(document, "", "messages"));
@@ -71,7 +84,8 @@ class Reader : private plan_json::Document {
       fail("/streams", "more streams", fmt::format("at most {}", HostCall::max_streams));
     }
     const std::string pointer = fmt::format("/streams/{}", plan_.streams.size());
-    expect_keys(stream, pointer, {"name", "device", "priority", "legacy_default", "blocking"});
+    expect_keys(
+        stream, pointer, {"name", "device", "priority", "legacy_default", "blocking", "partition"});
     StreamSpec spec;
     spec.name = text_at(stream, pointer, "name");
     spec.device =
@@ -84,6 +98,9 @@ class Reader : private plan_json::Document {
           pointer + "/priority", shown(priority), "a whole number (0 = lowest, negative = urgent)");
     }
     spec.priority = static_cast<int>(priority.get<std::int64_t>());
+    if (stream.contains("partition")) {
+      spec.partition = whole_number(stream["partition"], pointer + "/partition");
+    }
     read_sync(stream, pointer, spec);
     plan_.streams.push_back(std::move(spec));
   }
@@ -93,6 +110,12 @@ class Reader : private plan_json::Document {
     if (!object.contains(key)) return false;
     if (!object[key].is_boolean()) fail(pointer + "/" + key, shown(object[key]), "true or false");
     return object[key].get<bool>();
+  }
+  [[nodiscard]] std::uint32_t whole_number(const json& value, const std::string& pointer) const {
+    if (!value.is_number_unsigned() || value.get<std::uint64_t>() > index_limit) {
+      fail(pointer, shown(value), fmt::format("a whole number from 0 to {}", index_limit));
+    }
+    return static_cast<std::uint32_t>(value.get<std::uint64_t>());
   }
 
   void read_sync(const json& stream, const std::string& pointer, StreamSpec& spec) {
@@ -167,7 +190,7 @@ class Reader : private plan_json::Document {
   }
 
   void read_node(const json& node, const std::string& pointer, DeviceGraph& graph) const {
-    expect_keys(node, pointer, {"stream", "needs"});
+    expect_keys(node, pointer, {"stream", "needs", "programmatic"});
     const auto limited = [&](const json& value, const std::string& place, std::size_t count) {
       if (!value.is_number_unsigned() || value.get<std::uint64_t>() >= count) {
         fail(pointer + place,
@@ -184,7 +207,16 @@ class Reader : private plan_json::Document {
       }
       needs.push_back(limited(need, fmt::format("/needs/{}", needs.size()), graph.node_count()));
     }
-    graph.add_node(on, std::move(needs));
+    const bool programmatic = node.contains("programmatic") && node["programmatic"] == true;
+    if (node.contains("programmatic") && !programmatic) {
+      fail(pointer + "/programmatic", shown(node["programmatic"]), "true, or no such key");
+    }
+    if (programmatic && needs.size() != 1) {
+      fail(pointer + "/programmatic",
+           "true",
+           fmt::format("exactly one need for it, not {}", needs.size()));
+    }
+    graph.add_node(on, std::move(needs), programmatic);
   }
 
   void read_launch(const json& tasks, const std::string& pointer, DeviceGraph& graph) const {
@@ -232,9 +264,13 @@ class Reader : private plan_json::Document {
         expect_size(call, where, 2, 2, "[\"destroy_stream\", STREAM]");
         return HostCall::destroy_stream(stream(call[1], where, "/1"));
       case HostCallKind::launch:
-        expect_size(call, where, 3, 3, "[\"launch\", STREAM, TASK]");
+        expect_size(call, where, 3, 4, "[\"launch\", STREAM, TASK]");
+        if (call.size() == 4 && call[3] != "programmatic") {
+          fail(where.pointer() + "/3", shown(call[3]), "\"programmatic\", or nothing");
+        }
         return HostCall::launch(stream(call[1], where, "/1"),
-                                task(call[2], [&] { return where.pointer() + "/2"; }));
+                                task(call[2], [&] { return where.pointer() + "/2"; }),
+                                call.size() == 4);
       case HostCallKind::record:
         expect_size(call, where, 3, 3, "[\"record\", STREAM, EVENT]");
         return HostCall::record(stream(call[1], where, "/1"), event(call[2], where, "/2"));

@@ -59,7 +59,8 @@ class Repetition {
         copy.node_priorities = source.node_priorities;
         for (std::uint32_t node = 0; node < source.node_count(); ++node) {
           const auto needs = source.needs(node);
-          copy.add_node(source.stream(node), {needs.begin(), needs.end()});
+          copy.add_node(
+              source.stream(node), {needs.begin(), needs.end()}, source.programmatic(node));
         }
         made_.graphs.push_back(std::move(copy));
       }
@@ -75,7 +76,7 @@ class Repetition {
   void add(HostCall call, std::vector<HostCall>& calls) const {
     switch (call.kind()) {
       case HostCallKind::launch:
-        calls.push_back(HostCall::launch(call.stream(), shifted(call.task())));
+        calls.push_back(HostCall::launch(call.stream(), shifted(call.task()), call.programmatic()));
         return;
       case HostCallKind::create_stream:
         if (number_ == 0 || destroyed_[call.stream()]) calls.push_back(call);
@@ -122,6 +123,7 @@ Plan repeat_plan(const Plan& once, const RepeatOptions& options) {
   Plan made;
   made.policy = once.policy;
   made.streams = once.streams;
+  made.partitions = once.partitions;
   made.event_count = once.event_count;
   made.hosts.clear();
   for (const HostProgram& host : once.hosts) made.hosts.push_back({host.name, {}});

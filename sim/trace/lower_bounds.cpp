@@ -99,8 +99,9 @@ LowerBounds LowerBounds::of_problem() const {
 }
 
 LowerBounds LowerBounds::of_plan(const Plan& plan) const {
-  const bool holds =
-      plan.hosts.size() <= plans.host_threads && (plan.graphs.empty() || plans.device_graphs);
+  const bool holds = plan.hosts.size() <= plans.host_threads &&
+                     (plan.graphs.empty() || plans.device_graphs) &&
+                     (plans.programmatic || !plan.programmatic());
   if (holds) return *this;
   return {.critical_path = critical_path, .work = work, .host_issue = host_issue};
 }

@@ -152,11 +152,12 @@ class CudaSource {
         made += fmt::format("void make_graph_{}_{}() {{\n  GraphBuilder graph;\n", g, row);
         for (std::uint32_t node = 0; node < graph.node_count(); ++node) {
           const StreamId stream = graph.node_priorities ? graph.stream(node) : launched_on[row];
-          made += fmt::format("  graph.add(tasks::{}, {}, {}, {{{}}});\n",
+          made += fmt::format("  graph.add(tasks::{}, {}, {}, {{{}}}{});\n",
                               names_[graph.task(row, node)],
                               plan_.streams[stream].priority,
                               first_lane + lanes.of[node],
-                              fmt::join(graph.needs(node), ", "));
+                              fmt::join(graph.needs(node), ", "),
+                              graph.programmatic(node) ? ", true" : "");
         }
         made +=
             fmt::format("  graph_{}[{}] = graph.make({});\n}}\n", g, row, graph.node_priorities);
@@ -190,7 +191,11 @@ class CudaSource {
       case HostCallKind::destroy_stream:
         return fmt::format("  destroy_stream(lanes[{}]);\n", stream);
       case HostCallKind::launch:
-        return fmt::format("  tasks::{}(lanes[{}]);\n", names_[call.task()], stream);
+        return call.programmatic()
+                   ? fmt::format("  launch_programmatically(tasks::{}, lanes[{}]);\n",
+                                 names_[call.task()],
+                                 stream)
+                   : fmt::format("  tasks::{}(lanes[{}]);\n", names_[call.task()], stream);
       case HostCallKind::record:
         return fmt::format("  record(lanes[{}], events[{}]);\n", stream, call.event().value());
       case HostCallKind::wait:

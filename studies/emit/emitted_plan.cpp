@@ -44,6 +44,11 @@ void expect_one_device(const EmittedPlan& emitted) {
                     "take a workload without ranks or stages",
                     plan.hosts.size()));
   }
+  if (!plan.partitions.empty()) {
+    refuse_plan(
+        "it divides the device's units (green contexts), which no emitted program does; leave out "
+        "urgent_units");
+  }
   for (const StreamId stream : plan.streams.ids()) {
     const DeviceId device = plan.streams[stream].device;
     if (device == DeviceId{0}) continue;

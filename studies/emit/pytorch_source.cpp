@@ -52,6 +52,9 @@ void expect_possible(const EmittedPlan& emitted) {
                     "not; leave out default_stream",
                     plan.stream_name(stream)));
   }
+  if (plan.programmatic()) {
+    refuse_for_pytorch("PyTorch launches no kernels programmatically; leave out programmatic");
+  }
   if (!plan.graphs.empty() && plan.count(HostCallKind::launch) > 0) {
     refuse_for_pytorch(
         "it launches some tasks in device graphs and some by themselves, and PyTorch captures "

@@ -112,7 +112,7 @@ class ArgumentList {
     text_ += fmt::format("{}.{} = {}", text_.empty() ? "" : ", ", name, value);
   }
   [[nodiscard]] std::string call(std::string_view kernel) const {
-    return fmt::format("kernels::{}({{{}}}, to.stream);", kernel, text_);
+    return fmt::format("kernels::{}({{{}}}, to.kernels());", kernel, text_);
   }
 
  private:
@@ -208,7 +208,7 @@ class EmittingQueue final : public detail::RecurrentQueue {
   }
   void round_to_bf16(const float* from, Bf16* to, long long elements) override {
     write([=](EmittedMemory& memory) {
-      return fmt::format("kernels::array::round_to_bf16({}, {}, {}, to.stream);",
+      return fmt::format("kernels::array::round_to_bf16({}, {}, {}, to.kernels());",
                          memory.text(from),
                          memory.text(to, "kernels::Bf16"),
                          elements);

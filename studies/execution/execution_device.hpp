@@ -57,6 +57,7 @@ struct DeviceTraits {
   std::uint32_t workers = 0;           ///< 0: it has none
   std::uint32_t warm_up_runs = 1;      ///< of `execute`
   bool legacy_default_stream = false;  ///< it has one
+  bool programmatic_launches = false;  ///< kernels can start while the one before them drains
   bool ends_synchronized = false;      ///< as DeviceKind says
   bool sees_blocks = false;            ///< every run has the times of its tasks and blocks
 };

@@ -75,6 +75,11 @@ void ScenarioExecutor::expect_one_run(const Scenario& scenario) const {
   std::string limit;
   if (scenario.legacy_default_stream && !traits().legacy_default_stream) {
     limit = "has no legacy default stream; leave out default_stream";
+  } else if (scenario.launch.programmatic != ProgrammaticLaunches::none &&
+             !traits().programmatic_launches) {
+    limit = "has no programmatic launches; leave out programmatic";
+  } else if (scenario.launch.urgent_units != 0) {
+    limit = "does not divide a device's units (green contexts); leave out urgent_units";
   } else if (scenario.launch.runs > 1) {
     limit = "makes one run at a time; leave out runs";
   } else if (scenario.problem->divided != nullptr) {

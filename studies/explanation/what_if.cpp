@@ -3,7 +3,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/engine/simulator.hpp"
-#include "sim/launch/launch.hpp"
+#include "sim/launch/programmatic.hpp"
 #include "sim/machine/variability.hpp"
 #include "sim/plan/graph_capture.hpp"
 #include "sim/plan/plan_check.hpp"
@@ -202,6 +202,14 @@ class WhatIfStudy {
                           : "a trace does not tell what launching a graph costs: free here");
     }
     add("sink", "the whole model on the device's streams, run by one task", [&] { return sink(); });
+    add("programmatic", "every kernel starts while the one before it in its stream drains", [&] {
+      if (!run_.platform.devices[DeviceId{0}].programmatic_gap) {
+        throw InfeasibleError("the machine has no programmatic launches");
+      }
+      Plan plan = run_.plan;
+      launch_programmatically(plan, run_.graph, ProgrammaticLaunches::all_kernels);
+      return checked(run_.platform, plan);
+    });
   }
 
   [[nodiscard]] Duration sink() {

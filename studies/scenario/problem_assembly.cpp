@@ -101,7 +101,7 @@ PreparedProblem assemble_problem(const ProblemParts& parts) {
     made = grown(std::move(made), std::move(graph), *parts.costs);
   }
   LowerBounds one_run_bounds;
-  add_ladder(one_run_bounds, BoundedProblem{made, launch.mode}.problem(), launch.runs);
+  add_ladder(one_run_bounds, BoundedProblem{made, launch}.problem(), launch.runs);
   if (launch.runs > 1) {
     TaskGraph graph = RepeatRuns{launch.runs}.apply(*made.graph);
     made = grown(std::move(made), std::move(graph), *parts.costs);

@@ -64,8 +64,10 @@ TaskGraph with_dependencies(const TaskGraph& tasks, const KernelSteps& steps) {
 
 BoundedProblem::BoundedProblem(const TaskGraph& graph,
                                const SimulatedProblem& simulated,
-                               LaunchMode mode)
-    : simulated_(simulated), plans_{.device_graphs = captures(mode)} {
+                               const LaunchChoice& launch)
+    : simulated_(simulated),
+      plans_{.device_graphs = captures(launch.mode),
+             .programmatic = launch.programmatic != ProgrammaticLaunches::none} {
   if (simulated.steps == nullptr) return;
   kernels_ = with_dependencies(graph, *simulated.steps);
   // Beside collectives alone a task of several kernels holds the units of its widest one.

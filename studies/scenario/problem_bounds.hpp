@@ -16,9 +16,11 @@ namespace schedlab {
 class BoundedProblem {
  public:
   /// `simulated`: of the tasks in `graph`.
-  BoundedProblem(const TaskGraph& graph, const SimulatedProblem& simulated, LaunchMode mode);
-  BoundedProblem(const PreparedProblem& prepared, LaunchMode mode)
-      : BoundedProblem(*prepared.graph, prepared.simulated(), mode) {}
+  BoundedProblem(const TaskGraph& graph,
+                 const SimulatedProblem& simulated,
+                 const LaunchChoice& launch);
+  BoundedProblem(const PreparedProblem& prepared, const LaunchChoice& launch)
+      : BoundedProblem(*prepared.graph, prepared.simulated(), launch) {}
 
   [[nodiscard]] BoundProblem problem() const {
     return on(simulated_.problem.platform, simulated_.problem.costs);

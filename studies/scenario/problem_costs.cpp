@@ -127,6 +127,7 @@ void set_costs_and_gaps(const CostModel& model, PreparedProblem& made) {
   Device& device = machine->platform.devices[DeviceId{0}];
   device.stream_gap += wait;
   device.graph_node_gap += wait;
+  if (device.programmatic_gap) *device.programmatic_gap += wait;
   device.event_latency += wait;
   made.machine = std::move(machine);
   set_costs(model, made);

@@ -13,15 +13,15 @@ namespace {
 bool equal(const Plan& a, const Plan& b) {
   static_assert(std::has_unique_object_representations_v<HostCall>);
   // Names every member: one that is added must be compared as well.
-  const auto& [a_policy, a_streams, a_events, a_messages, a_graphs, a_hosts] = a;
-  const auto& [b_policy, b_streams, b_events, b_messages, b_graphs, b_hosts] = b;
+  const auto& [a_policy, a_streams, a_events, a_messages, a_graphs, a_partitions, a_hosts] = a;
+  const auto& [b_policy, b_streams, b_events, b_messages, b_graphs, b_partitions, b_hosts] = b;
   const auto equal_hosts = [](const HostProgram& one, const HostProgram& other) {
     const auto& [name, calls] = one;
     return name == other.name && calls.size() == other.calls.size() &&
            std::memcmp(calls.data(), other.calls.data(), calls.size() * sizeof(HostCall)) == 0;
   };
   return a_policy == b_policy && a_streams == b_streams && a_events == b_events &&
-         a_messages == b_messages && a_graphs == b_graphs &&
+         a_messages == b_messages && a_graphs == b_graphs && a_partitions == b_partitions &&
          std::equal(a_hosts.begin(), a_hosts.end(), b_hosts.begin(), b_hosts.end(), equal_hosts);
 }
 

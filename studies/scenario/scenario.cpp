@@ -16,7 +16,8 @@ std::unique_ptr<OnlinePolicy> Scenario::online(const Problem& on) const {
       throw InfeasibleError(
           "\"dispatch\": \"dynamic\" decides while one run on one device goes on\n  use "
           "\"launch\": "
-          "\"eager\" and leave out runs, ranks and default_stream, or \"dispatch\": \"static\"");
+          "\"eager\" without options and leave out ranks and default_stream, or \"dispatch\": "
+          "\"static\"");
     }
     return online;
   }

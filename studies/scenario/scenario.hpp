@@ -51,7 +51,7 @@ struct Scenario {
   [[nodiscard]] const Policy& made_policy() const { return *policy->policy; }
   /// Is its plan made before it runs, whatever the policy? What a policy that decides while it runs
   /// decides when launching one run eagerly is then what the plan has.
-  [[nodiscard]] bool planned_ahead() const { return captures(launch.mode) || launch.runs > 1; }
+  [[nodiscard]] bool planned_ahead() const { return launch.changes_plan(); }
   /// The decisions on `on` of a policy that makes them while it runs, on the streams that the spec
   /// wants; nullptr: the policy makes a plan.
   [[nodiscard]] std::unique_ptr<OnlinePolicy> online(const Problem& on) const;

@@ -134,7 +134,7 @@ void ScenarioRunner::converge_costs(const Scenario& scenario,
   }
   if (scenario.launch.runs == 1) {
     const Problem by_step{nominal.graph, nominal.platform, converged->simulated};
-    const BoundedProblem bounded{*prepared.graph, {steps, by_step}, scenario.launch.mode};
+    const BoundedProblem bounded{*prepared.graph, {steps, by_step}, scenario.launch};
     add_ladder(converged->bounds, bounded.problem());
   }
   converged_ = std::move(converged);
@@ -181,7 +181,7 @@ Samples ScenarioRunner::draw(const FullRun& run) {
   const bool decided_before = scenario.planned_ahead() || prepared.divided != nullptr;
   const bool decides = !decided_before && scenario.online(prepared.problem()) != nullptr;
   const auto [steps, nominal] = run.simulated(decides ? nullptr : plan_);
-  const BoundedProblem bounded{*prepared.graph, {steps, nominal}, scenario.launch.mode};
+  const BoundedProblem bounded{*prepared.graph, {steps, nominal}, scenario.launch};
   for (std::uint64_t i = 0; i < sampling.samples; ++i) {
     const Platform platform = vary_platform(sampling.variability, i, nominal.platform);
     vary_costs(

@@ -123,19 +123,18 @@ std::shared_ptr<const PreparedProblem> ScenarioSpace::problem(const Scenario& sc
                                                               std::int64_t slices) {
   const LaunchChoice& launch = scenario.launch;
   // A mode that changes nothing about the machine still has bounds of its own.
-  const bool plain = launch.mode == LaunchMode::eager;
+  const bool plain = launch.mode == LaunchMode::eager && !launch.changes_plan();
   const bool preloaded = workers_ != 0 && host_ == HostPlacement::preloaded;
-  const bool without_host =
-      plain && launch.runs == 1 && !preloaded && has_no_host(scenario.made_policy());
+  const bool without_host = plain && !preloaded && has_no_host(scenario.made_policy());
   // The granularity is part of the key even where the workload fixes it: then equal graphs are held
   // twice at most, which is cheaper than resolving the workload's options for every scenario.
   const ProblemKey key{scenario.part(Part::workload),
                        static_cast<std::uint64_t>(scenario.granularity),
                        scenario.part(Part::machine),
                        scenario.part(Part::cost_model),
-                       without_host                ? no_host
-                       : plain && launch.runs == 1 ? 0
-                                                   : 1 + scenario.part(Part::launch),
+                       without_host ? no_host
+                       : plain      ? 0
+                                    : 1 + scenario.part(Part::launch),
                        scenario.part(Part::ranks),
                        static_cast<std::uint64_t>(slices)};
   return problems_.get(

@@ -81,7 +81,7 @@ Duration bound_of(const Scenario& scenario, const SimulatedProblem& what, std::u
   const Platform platform = vary_platform(variability, sample, nominal.platform);
   CostTable costs;
   vary_costs(variability, sample, nominal.graph, nominal.platform, nominal.costs, costs);
-  const BoundedProblem bounded{*scenario.problem->graph, what, scenario.launch.mode};
+  const BoundedProblem bounded{*scenario.problem->graph, what, scenario.launch};
   LowerBounds bounds = graph_lower_bounds({nominal.graph, platform, costs});
   // A repeated graph is one whose runs may overlap: what its ladder says is less, and holds.
   add_ladder(bounds, bounded.on(platform, costs));

@@ -89,7 +89,7 @@ void set_bounds(SearchChoice& choice, const Scatter& scatter, const EnoughBounds
   if (prepared.caches != nullptr) return;
   choice.bounds = prepared.bounds;
   if (prepared.planned == nullptr) {
-    const BoundedProblem bounded{prepared, choice.scenario.launch.mode};
+    const BoundedProblem bounded{prepared, choice.scenario.launch};
     LadderOptions options = thorough;
     if (enough) options.enough = &enough;
     if (scatter.samples == 0) options.shortest = shortest(choice.plans);

@@ -56,6 +56,18 @@ TEST_CASE("and so they do with a legacy default stream and blocking streams") {
   }
 }
 
+TEST_CASE("and so they do where kernels are launched programmatically") {
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    CAPTURE(seed);
+    const TaskGraph graph = test::random_graph(seed ^ 0x9D1ULL);
+    const Platform platform = test::random_platform(seed);
+    const CostTable costs{graph, platform};
+    Plan plan = test::random_plan(graph, seed, 1 + static_cast<std::uint32_t>(seed % 4), true);
+    test::launch_some_programmatically(plan, seed);
+    check_both_engines({graph, platform, costs}, plan);
+  }
+}
+
 TEST_CASE("on limited units no task starts before the definition allows, and some start later") {
   std::size_t later = 0;
   for (std::uint64_t seed = 0; seed < 100; ++seed) {

@@ -45,7 +45,7 @@ struct CoRunScene {
   explicit CoRunScene(Rng& rng) {
     device.unit_classes.push_back({"sm", static_cast<std::uint32_t>(4 + rng.below(100))});
     device.co_residency_factor = 0.3 + 0.6 * rng.uniform();
-    share.reset(device);
+    share.reset(device, {});
     double room = device.unit_classes[UnitClassId{0}].count;
     for (std::uint32_t i = 0; i < 1 + rng.below(8); ++i) {
       const auto per_unit = static_cast<std::uint32_t>(1 + rng.below(4));
@@ -294,19 +294,19 @@ TEST_CASE("fluid: units and memory do no more than there is, and nobody is slowe
 TEST_CASE("fluid: at factor 1 nobody minds units that run all blocks that reside") {
   Device device;
   fluid::DeviceShare share;
-  share.reset(device, false);
+  share.reset(device, {}, false);
   CHECK_FALSE(share.minds_units());
   CHECK_FALSE(share.saturated());
-  share.reset(device, true);
+  share.reset(device, {}, true);
   CHECK(share.minds_units());
   CHECK(share.saturated());
-  share.reset(device, false);  // the same engine, another machine
+  share.reset(device, {}, false);  // the same engine, another machine
   CHECK_FALSE(share.minds_units());
   device.co_residency_factor = 0.9;
-  share.reset(device, false);
+  share.reset(device, {}, false);
   CHECK(share.minds_units());
   CHECK(share.saturated());
   device.co_residency_factor = 1.0;
-  share.reset(device, false);
+  share.reset(device, {}, false);
   CHECK_FALSE(share.minds_units());
 }

@@ -24,7 +24,7 @@ class PlainExclusive {
  public:
   using Completion = ExclusiveSharing::Completion;
 
-  void reset(const Problem& problem) {
+  void reset(const Problem& problem, const std::vector<std::uint32_t>& /*partitions*/ = {}) {
     costs_ = &problem.costs;
     platform_ = &problem.platform;
     kernels_.clear();

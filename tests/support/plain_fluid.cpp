@@ -17,7 +17,7 @@ constexpr std::int64_t unit_throughput = std::int64_t{1} << 20U;
 
 }  // namespace
 
-void PlainFluid::reset(const Problem& problem) {
+void PlainFluid::reset(const Problem& problem, const std::vector<std::uint32_t>& /*partitions*/) {
   problem_ = &problem;
   kernels_.clear();
   arrived_.clear();

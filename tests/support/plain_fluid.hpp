@@ -19,7 +19,7 @@ class PlainFluid {
  public:
   using Completion = ExclusiveSharing::Completion;
 
-  void reset(const Problem& problem);
+  void reset(const Problem& problem, const std::vector<std::uint32_t>& /*partitions*/ = {});
   bool start_at_once(const KernelRequest&, Time) { return false; }
   void submit(const KernelRequest& request) { arrived_.push_back(request); }
   [[nodiscard]] bool dispatch_needed() const { return changed_ || !arrived_.empty(); }

@@ -173,8 +173,12 @@ class Definition {
       if (connection_of_[calls_[j].stream()] != connection_of_[call.stream()]) continue;
       time = std::max(time, left(j));
       if (calls_[j].stream() != call.stream()) continue;
-      const bool gap = launch && calls_[j].kind() == HostCallKind::launch;
-      time = std::max(time, completed(j) + (gap ? on.stream_gap : Duration{0}));
+      if (!launch || calls_[j].kind() != HostCallKind::launch) {
+        time = std::max(time, completed(j));
+        continue;
+      }
+      const Duration gap = call.programmatic() ? on.programmatic_gap.value() : on.stream_gap;
+      time = std::max(time, completed(j) + gap);
     }
     if (call.kind() != HostCallKind::wait) return time;
     const auto record = record_before(i, call.event());

@@ -99,6 +99,14 @@ void add_legacy_default_stream(Plan& plan, std::uint64_t seed) {
               calls.end());
 }
 
+void launch_some_programmatically(Plan& plan, std::uint64_t seed) {
+  Rng rng{seed ^ 0x9D1ULL};
+  for (HostCall& call : plan.hosts[HostId{0}].calls) {
+    if (call.kind() != HostCallKind::launch || rng.below(2) == 0) continue;
+    call = HostCall::launch(call.stream(), call.task(), true);
+  }
+}
+
 Platform random_platform(std::uint64_t seed) {
   Rng rng{seed ^ 0xBEEFULL};
   Platform platform = ideal_platform(3);
@@ -116,6 +124,7 @@ Platform random_platform(std::uint64_t seed) {
   Device& device = platform.devices[DeviceId{0}];
   device.launch_latency = random_cost(rng);
   device.stream_gap = random_cost(rng);
+  device.programmatic_gap = device.stream_gap / 4;
   device.event_latency = random_cost(rng);
   device.connections = rng.below(2) == 0 ? 0 : static_cast<std::uint32_t>(1 + rng.below(3));
   return platform;

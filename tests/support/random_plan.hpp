@@ -31,6 +31,9 @@ struct RandomGraphSpec {
 /// blocking ones.
 void add_legacy_default_stream(Plan& plan, std::uint64_t seed);
 
+/// About half of the launches, whatever is between them and the one before in their stream.
+void launch_some_programmatically(Plan& plan, std::uint64_t seed);
+
 /// Unlimited units; random call costs, latencies, gaps, connections and queue depth, each sometimes
 /// 0.
 [[nodiscard]] Platform random_platform(std::uint64_t seed);

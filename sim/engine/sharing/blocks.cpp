@@ -2,6 +2,7 @@
 #include "sim/engine/sharing/blocks.hpp"
 
 #include "sim/base/ceil_div.hpp"
+#include "sim/plan/partitions.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -14,7 +15,7 @@ __extension__ using Wide = __int128;
 
 }  // namespace
 
-void BlocksSharing::reset(const Problem& problem) {
+void BlocksSharing::reset(const Problem& problem, const std::vector<std::uint32_t>& partitions) {
   costs_ = &problem.costs;
   platform_ = &problem.platform;
   devices_.clear();
@@ -34,19 +35,33 @@ void BlocksSharing::reset(const Problem& problem) {
     DeviceState state;
     state.first_pool = pools_.size();
     state.bandwidth = device.rates.memory.count() * device.rates.memory_efficiency;
+    if (!partitions.empty()) state.divided = divided_class(device);
+    std::uint32_t next = 0;  // unit of the first partition
     for (const UnitClassId unit_class : device.unit_classes.ids()) {
-      add_pool(id, unit_class, device.unit_classes[unit_class].count);
+      const std::uint32_t count = device.unit_classes[unit_class].count;
+      const bool divides = state.divided.valid() && unit_class == state.divided;
+      if (divides) next = units_left(count, partitions);
+      add_pool(id, unit_class, divides ? next : count, 0);
     }
-    add_pool(id, UnitClassId::none(), 0);  // kernels of no class
+    add_pool(id, UnitClassId::none(), 0, 0);  // kernels of no class
+    for (const std::uint32_t units : partitions) {
+      add_pool(id, state.divided, units, next);
+      next += units;
+    }
     devices_.push_back(std::move(state));
   }
 }
 
-void BlocksSharing::add_pool(DeviceId id, UnitClassId unit_class, std::uint32_t units) {
+void BlocksSharing::add_pool(DeviceId id,
+                             UnitClassId unit_class,
+                             std::uint32_t units,
+                             std::uint32_t first) {
   const Device& device = platform_->device(id);
   Pool pool;
   pool.device = id;
   pool.unit_class = unit_class;
+  pool.first_unit = first;
+  pool.whole = unit_class.valid() ? device.unit_classes[unit_class].count : 0;
   pool.units.resize(units);
   pool.free.assign(units, unit_resources(device.sm_limits));
   pool.queues.resize(device.priority_levels);
@@ -68,8 +83,13 @@ std::uint32_t BlocksSharing::make_kernel(const KernelRequest& request) {
   const Estimate& estimate = entry.estimate;
   const Device& device = platform_->device(request.device);
   kernel.request = request;
-  kernel.pool = devices_[request.device.value()].first_pool +
-                (entry.unit_class.valid() ? entry.unit_class.value() : device.unit_classes.size());
+  const DeviceState& state = devices_[request.device.value()];
+  const std::size_t no_class = device.unit_classes.size();
+  std::size_t pool = entry.unit_class.valid() ? entry.unit_class.value() : no_class;
+  if (request.partition != 0 && state.divided.valid() && entry.unit_class == state.divided) {
+    pool = no_class + request.partition;
+  }
+  kernel.pool = state.first_pool + pool;
   kernel.blocks_left = estimate.blocks != 0 ? estimate.blocks : std::max(1U, entry.units);
   kernel.blocks_running = 0;
   std::uint32_t per_unit = std::max(1U, estimate.blocks_per_unit);
@@ -102,7 +122,7 @@ void BlocksSharing::set_block_time(Kernel& kernel,
                                    float compute_share) const {
   const KernelRequest& request = kernel.request;
   const Pool& pool = pools_[kernel.pool];
-  const auto units = static_cast<std::int64_t>(pool.units.size());
+  const auto units = std::int64_t{pool.whole};
   const std::int64_t blocks = kernel.blocks_left;
   const std::int64_t duration = costs_->duration(request.task, request.device).count();
   const auto whole_share = unit_throughput / per_unit;  // of one block, rounded down
@@ -215,7 +235,7 @@ void BlocksSharing::log(
                    .task = task,
                    .device = pool.device,
                    .unit_class = pool.unit_class,
-                   .unit = share.unit,
+                   .unit = pool.first_unit + share.unit,
                    .blocks = placed ? blocks : -blocks});
 }
 

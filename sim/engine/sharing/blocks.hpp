@@ -45,7 +45,8 @@ class BlocksSharing {
  public:
   using Completion = ExclusiveSharing::Completion;
 
-  void reset(const Problem& problem);
+  /// `partitions`: Plan::partitions.
+  void reset(const Problem& problem, const std::vector<std::uint32_t>& partitions);
   /// Every placement and end from now on goes to `log`; nullptr: none does.
   void log_to(std::vector<BlockPlacement>* log) { log_ = log; }
 
@@ -122,7 +123,9 @@ class BlocksSharing {
   struct Pool {
     DeviceId device;
     UnitClassId unit_class;
-    std::vector<Unit> units;  ///< empty: unlimited
+    std::vector<Unit> units;       ///< empty: unlimited
+    std::uint32_t first_unit = 0;  ///< of its class
+    std::uint32_t whole = 0;       ///< units of its class: those that estimates speak of
     std::vector<UnitResources> free;
     std::vector<Queue> queues;           // by level
     std::vector<std::uint32_t> touched;  ///< units on which something has changed
@@ -130,6 +133,7 @@ class BlocksSharing {
   };
   struct DeviceState {
     std::size_t first_pool = 0;
+    UnitClassId divided{};   ///< into the pools behind that of no class
     double bandwidth = 0.0;  ///< bytes/s; 0 = not limited
     std::uint32_t resident = 0;
     bool saturated = false;
@@ -137,7 +141,8 @@ class BlocksSharing {
     std::vector<std::uint32_t> running;
   };
 
-  void add_pool(DeviceId device, UnitClassId unit_class, std::uint32_t units);
+  /// The units of the class, from `first` on.
+  void add_pool(DeviceId device, UnitClassId unit_class, std::uint32_t units, std::uint32_t first);
   void enqueue_arrived();
   std::uint32_t make_kernel(const KernelRequest& request);
   void set_block_time(Kernel& kernel, std::uint32_t per_unit, float compute_share) const;

@@ -2,6 +2,7 @@
 #include "sim/engine/sharing/co_resident_share.hpp"
 
 #include "sim/engine/sharing/bandwidth_share.hpp"
+#include "sim/plan/partitions.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -10,7 +11,7 @@
 
 namespace schedlab::fluid {
 
-void CoResidentShare::reset(const Device& device) {
+void CoResidentShare::reset(const Device& device, const std::vector<std::uint32_t>& partitions) {
   throughput_ = std::max<std::int64_t>(
       1, static_cast<std::int64_t>(std::floor(device.co_residency_factor * unit_throughput)));
   needs_.clear();
@@ -19,6 +20,11 @@ void CoResidentShare::reset(const Device& device) {
     classes_.emplace_back().units = unit_class.count;
   }
   classes_.emplace_back();  // kernels of no class
+  if (!partitions.empty()) {
+    std::uint32_t& units = classes_[divided_class(device).value()].units;
+    units = units_left(units, partitions);
+  }
+  for (const std::uint32_t units : partitions) classes_.emplace_back().units = units;
   for (UnitClassState& units : classes_) units.clock.rate = whole_rate;
   bandwidth_ = {};
   demand_ = 0;

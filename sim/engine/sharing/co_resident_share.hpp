@@ -15,7 +15,8 @@ namespace schedlab::fluid {
 
 /// What blocks of a kernel do to the units of its class.
 struct UnitNeed {
-  std::uint32_t unit_class = 0;  ///< of the device; the number of its classes: none
+  std::uint32_t unit_class =
+      0;  ///< of the device; the number of its classes: none; then partitions
   Residency residency;
 
   /// May others be on a unit beside one of its blocks?
@@ -48,7 +49,7 @@ class CoResidentShare {
  public:
   static constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 
-  void reset(const Device& device);
+  void reset(const Device& device, const std::vector<std::uint32_t>& partitions);
   /// Before the first update_demand() of a kernel.
   void describe(std::uint32_t index, const UnitNeed& need);
 

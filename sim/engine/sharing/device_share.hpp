@@ -17,7 +17,9 @@ namespace schedlab::fluid {
 class DeviceShare {
  public:
   /// `oversubscribed`: may more blocks reside on a unit than it runs at full rate?
-  void reset(const Device& device, bool oversubscribed) {
+  void reset(const Device& device,
+             const std::vector<std::uint32_t>& partitions,
+             bool oversubscribed) {
     bandwidth_.reset();
     collectives_.reset();
     saturated_ = oversubscribed || device.co_residency_factor < 1.0;
@@ -26,7 +28,7 @@ class DeviceShare {
       return;
     }
     if (!units_) units_ = std::make_unique<CoResidentShare>();
-    units_->reset(device);
+    units_->reset(device, partitions);
   }
   [[nodiscard]] bool minds_units() const { return units_ != nullptr; }
   /// Where it minds units, of every kernel before its first block.

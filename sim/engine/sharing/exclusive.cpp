@@ -15,7 +15,8 @@ bool device_is_limited(const Device& device) {
 
 }  // namespace
 
-void ExclusiveSharing::reset(const Problem& problem) {
+void ExclusiveSharing::reset(const Problem& problem,
+                             const std::vector<std::uint32_t>& /*partitions*/) {
   costs_ = &problem.costs;
   const Platform& platform = problem.platform;
   completions_.clear();

@@ -20,10 +20,11 @@ struct KernelRequest {
   StreamId stream;
   DeviceId device;
   std::uint32_t connection = 0;
-  std::uint32_t level = 0;  ///< priority level, 0 = most urgent
-  Time arrived{};           ///< when it reached the stream; with `item` the order among equals
-  std::uint32_t item = 0;   ///< number of the host call, in submission order
-  bool held = false;        ///< lasts until release(): a collective, whose end others decide
+  std::uint32_t level = 0;      ///< priority level, 0 = most urgent
+  std::uint32_t partition = 0;  ///< of the device's units
+  Time arrived{};               ///< when it reached the stream; with `item` the order among equals
+  std::uint32_t item = 0;       ///< number of the host call, in submission order
+  bool held = false;            ///< lasts until release(): a collective, whose end others decide
   /// Nobody can pass it in its connection before it has completed: a model may tell of its start
   /// with its completion instead of by on_start and on_dispatched.
   bool quiet = false;
@@ -35,6 +36,7 @@ struct KernelRequest {
     device = other.device;
     connection = other.connection;
     level = other.level;
+    partition = other.partition;
     arrived = other.arrived;
     item = other.item;
     held = other.held;
@@ -64,7 +66,8 @@ class ExclusiveSharing {
     Time started{};      ///< then: at its first block
   };
 
-  void reset(const Problem& problem);
+  /// `partitions`: Plan::partitions; here there are none (expect_divided()).
+  void reset(const Problem& problem, const std::vector<std::uint32_t>& partitions);
 
   /// Starts the kernel now if no other kernel can ever compete with it. False: use submit(), at
   /// this moment.

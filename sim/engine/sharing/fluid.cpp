@@ -3,6 +3,7 @@
 
 #include "sim/base/ceil_div.hpp"
 #include "sim/engine/sharing/fluid_inline.hpp"
+#include "sim/plan/partitions.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -410,7 +411,7 @@ double demand_of_block(double bytes, std::uint32_t blocks, double block_time, do
 
 }  // namespace
 
-void FluidSharing::reset(const Problem& problem) {
+void FluidSharing::reset(const Problem& problem, const std::vector<std::uint32_t>& partitions) {
   costs_ = &problem.costs;
   platform_ = &problem.platform;
   graph_ = &problem.graph;
@@ -455,15 +456,22 @@ void FluidSharing::reset(const Problem& problem) {
       kind = platform_->kind_of(id);
       oversubscribed = may_oversubscribe(id);
     }
-    state.share.reset(device, oversubscribed);
+    state.share.reset(device, partitions, oversubscribed);
     state.events.clear();
-    for (const UnitClass& unit_class : device.unit_classes) {
-      pools_.push_back({.capacity_left = unit_class.count == 0
-                                             ? no_limit
-                                             : std::int64_t{unit_capacity} * unit_class.count,
-                        .units = unit_class.count});
+    const auto add_pool = [&](std::uint32_t units, std::uint32_t whole) {
+      const std::int64_t room = units == 0 ? no_limit : std::int64_t{unit_capacity} * units;
+      pools_.push_back({.capacity_left = room, .units = units, .whole = whole});
+    };
+    state.divided = partitions.empty() ? nil : divided_class(device).value();
+    for (const UnitClassId unit_class : device.unit_classes.ids()) {
+      const std::uint32_t count = device.unit_classes[unit_class].count;
+      add_pool(unit_class.value() == state.divided ? units_left(count, partitions) : count, count);
     }
-    pools_.push_back({.capacity_left = no_limit});  // kernels of no class
+    state.no_class = static_cast<std::uint32_t>(device.unit_classes.size());
+    add_pool(0, 0);  // kernels of no class
+    for (const std::uint32_t units : partitions) {
+      add_pool(units, device.unit_classes[UnitClassId{state.divided}].count);
+    }
     state.pools = static_cast<std::uint32_t>(pools_.size()) - state.first_pool;
     for (std::uint32_t i = state.first_pool; i < pools_.size(); ++i) {
       pools_[i].device = id.value();
@@ -494,7 +502,7 @@ void FluidSharing::make_form(Form& form, const CostTable::Entry& entry, const Po
     form.alone = {.wave = form.blocks, .first = unit_throughput, .whole = unit_throughput};
     form.footprint = 0;
   } else {
-    form.alone = waves_alone(form.residency, form.blocks, pool.units);
+    form.alone = waves_alone(form.residency, form.blocks, pool.whole);
     form.footprint = unit_capacity / form.residency.residents;
   }
   form.waves = form.alone.whole % unit_throughput == 0
@@ -546,8 +554,9 @@ void FluidSharing::set_up(std::uint32_t index) {
   const KernelRequest& request = kernel.request;
   DeviceState& device = devices_[request.device.value()];
   const CostTable::Entry& entry = costs_->entry(request.task, request.device);
-  kernel.pool =
-      device.first_pool + (entry.unit_class.valid() ? entry.unit_class.value() : device.pools - 1);
+  std::uint32_t pool = entry.unit_class.valid() ? entry.unit_class.value() : device.no_class;
+  if (request.partition != 0 && pool == device.divided) pool = device.no_class + request.partition;
+  kernel.pool = device.first_pool + pool;
   Form& form = forms_[graph_->operation_id(request.task).value() & (forms_.size() - 1)];
   if (form.entry != &entry) make_form(form, entry, pools_[kernel.pool]);
   const std::int64_t duration = costs_->duration(request.task, request.device).count();

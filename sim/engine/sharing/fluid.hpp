@@ -47,7 +47,7 @@ class FluidSharing {
  public:
   using Completion = ExclusiveSharing::Completion;
 
-  void reset(const Problem& problem);
+  void reset(const Problem& problem, const std::vector<std::uint32_t>& partitions);
 
   bool start_at_once(const KernelRequest&, Time) { return false; }
   void submit(const KernelRequest& request) {
@@ -141,6 +141,7 @@ class FluidSharing {
   struct Pool {
     std::int64_t capacity_left = 0;
     std::uint32_t units = 0;  ///< 0 = unlimited
+    std::uint32_t whole = 0;  ///< units of its class: those that estimates speak of
     std::uint32_t device = 0;
     std::uint32_t first_queue = 0;  ///< of level 0
     std::uint32_t levels = 0;
@@ -157,7 +158,9 @@ class FluidSharing {
   struct DeviceState {
     std::uint32_t first_pool = 0;
     std::uint32_t pools = 0;
-    double bandwidth = 0.0;  ///< bytes/s; 0 = not limited
+    std::uint32_t no_class = 0;   ///< pool of kernels of no class; those of partitions follow
+    std::uint32_t divided = nil;  ///< the class that partitions divide
+    double bandwidth = 0.0;       ///< bytes/s; 0 = not limited
     std::uint32_t resident = 0;
     std::uint32_t resident_limit = 0;                ///< 0 = none
     bool changed = false;                            ///< in changed_devices_

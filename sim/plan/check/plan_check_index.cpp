@@ -53,6 +53,7 @@ PlanIndex::PlanIndex(const TaskGraph& graph,
   first_call_.push_back(total);
   check_specs(findings);
   check_default_streams(findings);
+  check_partitions(findings);
   check_graphs(findings);
   for (const HostId host : plan.hosts.ids()) {
     const auto& calls = plan.hosts[host].calls;
@@ -63,6 +64,7 @@ PlanIndex::PlanIndex(const TaskGraph& graph,
       if (!sound_query) check_call(host, call, findings);
     }
   }
+  if (plan.programmatic()) check_programmatic(findings);
   make_lanes();
 }
 

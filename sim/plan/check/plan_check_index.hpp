@@ -91,6 +91,10 @@ class PlanIndex {
  private:
   void check_specs(FindingList& findings);
   void check_default_streams(FindingList& findings);
+  // plan_check_programmatic.cpp
+  void check_partitions(FindingList& findings);
+  void check_programmatic(FindingList& findings);
+  [[nodiscard]] std::string wrong_kernels(TaskId before, TaskId after, StreamId stream) const;
   void check_call(HostId host, std::size_t call, FindingList& findings);
   [[nodiscard]] std::string what_is_wrong(HostId host, HostCall call) const;
   [[nodiscard]] std::string wrong_message(HostId host, HostCall call) const;

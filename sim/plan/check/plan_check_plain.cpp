@@ -77,7 +77,8 @@ class PlainWalk {
       case HostCallKind::sleep:
         return true;
       case HostCallKind::launch:
-        return use(call.stream()) && launch(call.stream().value(), call.task());
+        return !call.programmatic() && use(call.stream()) &&
+               launch(call.stream().value(), call.task());
       case HostCallKind::record:
         return use(call.stream()) && record(call.stream().value(), call.event().value());
       case HostCallKind::wait:
@@ -232,10 +233,10 @@ class PlainWalk {
 [[nodiscard]] bool is_plain(const TaskGraph& graph, const PlainFacts& facts, const Plan& plan) {
   return plan.hosts.size() == 1 && plan.messages.empty() && plan.graphs.empty() &&
          facts.ranks <= 1 && !graph.has_ranks() && graph.task_count() <= max_launches &&
-         graph.collectives().empty() &&
+         graph.collectives().empty() && plan.partitions.empty() &&
          row_width(plan) * (plan.streams.size() + plan.event_count + 1) <= max_cells &&
          std::all_of(plan.streams.begin(), plan.streams.end(), [&](const StreamSpec& stream) {
-           return stream.sync != StreamSync::legacy_default &&
+           return stream.sync != StreamSync::legacy_default && stream.partition == 0 &&
                   stream.device.value() < facts.devices;
          });
 }

@@ -25,9 +25,10 @@ struct PlainFacts {
 
 /// Is this surely a plan in which check_fully() finds nothing? `false` says nothing: the plan may
 /// be wrong, or of a kind that is not looked at here. Looked at are small plans of one host without
-/// messages, device graphs, ranks and legacy default streams, whose tensors together fit into every
-/// device. Of these only right plans are passed, and all right ones are. Most plans of a sweep are
-/// of that kind, and right; who finds out so spares all that is needed to say what is wrong.
+/// messages, device graphs, ranks, legacy default streams, programmatic launches and partitions,
+/// whose tensors together fit into every device. Of these only right plans are passed, and all
+/// right ones are. Most plans of a sweep are of that kind, and right; who finds out so spares all
+/// that is needed to say what is wrong.
 ///
 /// Cost  O(calls + edges + tensor uses + (records, waits, synchronizations) * streams), in one
 /// pass.

@@ -225,8 +225,11 @@ std::shared_ptr<const CudaContext> used_context(const CudaExecutor& executor) {
 
 std::shared_ptr<const CudaContext> make_cuda_context(const CudaExecutorOptions& options) {
   auto context = std::make_shared<CudaContext>();
-  context->properties = {
-      .name = "emulated", .least_priority = 0, .greatest_priority = -5, .units = 4};
+  context->properties = {.name = "emulated",
+                         .least_priority = 0,
+                         .greatest_priority = -5,
+                         .units = 4,
+                         .programmatic_launches = true};
   context->workspace_bytes = 256;
   context->blas = std::make_unique<BlasLibrary>();
   if (options.products == CudaProducts::cublaslt) {

@@ -87,6 +87,14 @@ std::uint64_t emulated_streams_made() {
   return emulated_state().streams_made;
 }
 
+void count_programmatic_launch() {
+  ++emulated_state().programmatic_launches;
+}
+
+std::uint64_t emulated_programmatic_launches() {
+  return emulated_state().programmatic_launches;
+}
+
 std::uint64_t emulated_graphs_made() {
   return emulated_state().graphs_made;
 }

@@ -30,6 +30,9 @@ void fail_emulated_work(std::int64_t number);
 [[nodiscard]] std::uint64_t emulated_graphs_made();
 /// The numbers of multiprocessors that products were told to use since the last call, 0: all.
 [[nodiscard]] std::set<int> emulated_product_units();
+/// Kernels of ours that were launched programmatically, since the start.
+void count_programmatic_launch();
+[[nodiscard]] std::uint64_t emulated_programmatic_launches();
 /// Pieces of work that have been done since the start.
 [[nodiscard]] std::uint64_t emulated_work_done();
 

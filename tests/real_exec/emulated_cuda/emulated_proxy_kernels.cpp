@@ -7,9 +7,10 @@
 
 namespace schedlab::detail {
 
-void spin(const SpinGrid& grid, long long cycles, SpinRecord* records, cudaStream_t stream) {
+void spin(const SpinGrid& grid, long long cycles, SpinRecord* records, KernelStream stream) {
+  if (stream.programmatic) testing::count_programmatic_launch();
   testing::enqueue(
-      stream,
+      stream.handle,
       [=] {
         for (unsigned block = 0; records != nullptr && block < grid.blocks; ++block) {
           records[block] = {1, 1 + static_cast<unsigned long long>(cycles), block % 4};
@@ -24,9 +25,10 @@ unsigned spin_blocks_per_unit(const SpinGrid& grid) {
   return grid.threads > 1024 ? 0 : 2048 / grid.threads;
 }
 
-void stream_bytes(const StreamedBytes& args, cudaStream_t stream) {
+void stream_bytes(const StreamedBytes& args, KernelStream stream) {
+  if (stream.programmatic) testing::count_programmatic_launch();
   testing::enqueue(
-      stream,
+      stream.handle,
       [=] {
         const long long copied = std::min(args.read, args.written);
         std::copy_n(args.from, 4 * copied, args.to);
@@ -35,9 +37,10 @@ void stream_bytes(const StreamedBytes& args, cudaStream_t stream) {
       true);
 }
 
-void fill_pattern(float* to, long long elements, cudaStream_t stream) {
+void fill_pattern(float* to, long long elements, KernelStream stream) {
+  if (stream.programmatic) testing::count_programmatic_launch();
   testing::enqueue(
-      stream, [=] { std::fill_n(to, elements, 0.25F); }, true);
+      stream.handle, [=] { std::fill_n(to, elements, 0.25F); }, true);
 }
 
 }  // namespace schedlab::detail

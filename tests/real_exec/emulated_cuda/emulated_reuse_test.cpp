@@ -3,12 +3,16 @@
 #include "policies/registry.hpp"
 #include "real_exec/cuda/cuda_context.hpp"
 #include "real_exec/cuda/cuda_executor.hpp"
+#include "sim/base/error.hpp"
+#include "sim/launch/programmatic.hpp"
 #include "sim/plan/graph_capture.hpp"
 #include "tests/real_exec/emulated_cuda/emulated_device.hpp"
 #include "tests/real_exec/recurrent/recurrent_scenes.hpp"
 #include "tests/support/scenes.hpp"
 
 #include <doctest/doctest.h>
+
+#include <algorithm>
 
 using namespace schedlab;
 using schedlab::testing::Scene;
@@ -57,6 +61,49 @@ TEST_CASE("an executable graph is made once for a plan and a timing, and again f
     CHECK(graphs_made_by(executor, scene, diagonal, work) == diagonal.graphs.size());
   }
   CHECK(work.results() == first);
+}
+
+TEST_CASE("kernels of ours are launched programmatically where the plan says so, and only there") {
+  const RecurrentSpec spec = test::odd_network(RecurrentCell::lstm);
+  const Scene scene(recurrent(spec), Duration{1});
+  CudaExecutor executor;
+  CudaRecurrentWork work(executor, spec, scene.graph, seed);
+  const auto launches_of = [&](const Plan& plan) {
+    const std::uint64_t before = testing::emulated_programmatic_launches();
+    Execution run;
+    executor.run(scene.graph, plan, work, run);
+    return testing::emulated_programmatic_launches() - before;
+  };
+  Plan eager = make_policy("single_stream")->plan(scene.problem());
+  CHECK(launches_of(eager) == 0);
+  const RecurrentResults<float> plain = work.results();
+  Plan captured = capture_graphs(eager);
+  launch_programmatically(eager, scene.graph, ProgrammaticLaunches::own_kernels);
+  launch_programmatically(captured, scene.graph, ProgrammaticLaunches::own_kernels);
+  const auto& calls = eager.hosts[HostId{0}].calls;
+  const auto marked = static_cast<std::uint64_t>(
+      std::count_if(calls.begin(), calls.end(), [](HostCall call) { return call.programmatic(); }));
+  REQUIRE(marked > 0);
+  const std::uint64_t launched = launches_of(eager);
+  CHECK(launched >= marked);  // a task may be several kernels
+  CHECK(work.results() == plain);
+  CHECK(launches_of(captured) == launched);  // as its nodes are made
+  CHECK(work.results() == plain);
+  CHECK(launches_of(captured) == 0);  // they are there
+  // Timing events stand between the kernels of a stream.
+  executor.run_options().timing = TaskTiming::events;
+  CHECK(launches_of(eager) == 0);
+}
+
+TEST_CASE("a plan that divides the device's units is refused") {
+  const RecurrentSpec spec = test::odd_network(RecurrentCell::lstm);
+  const Scene scene(recurrent(spec), Duration{1});
+  CudaExecutor executor;
+  CudaRecurrentWork work(executor, spec, scene.graph, seed);
+  Plan plan = make_policy("single_stream")->plan(scene.problem());
+  plan.partitions = {2};
+  Execution run;
+  CHECK_THROWS_AS(executor.run(scene.graph, plan, work, run), InfeasibleError);
 }
 
 TEST_CASE("graphs are not used again where launches have other addresses") {

@@ -58,6 +58,7 @@ struct EmulatedState {
   std::uint64_t done = 0;
   std::uint64_t streams_made = 0;
   std::uint64_t graphs_made = 0;
+  std::uint64_t programmatic_launches = 0;
   cudaError_t last_error = cudaSuccess;
   std::set<int> product_units;  // that libraries were told to use, 0: all
   bool tf32_rounds = false;     // factors to the nearest; else what does not fit is dropped

@@ -119,6 +119,22 @@ TEST_CASE("names of tasks and operations are kept, whatever they are") {
   expect_equal_calls(with(workload, "\"heft\"", "eager"), false);
 }
 
+TEST_CASE("programmatic launches and edges are emitted as attributes of the kernels") {
+  for (const char* mode : {"eager", "graph_launch"}) {
+    std::string spec = with(
+        R"({"kind": "lstm", "pass": "training", "layers": 2, "steps": 3, "batch": 4, "hidden": 16, "input": 8})",
+        "\"single_stream\"",
+        mode);
+    const std::string launch = fmt::format("\"launch\": \"{}\"", mode);
+    spec.replace(spec.find(launch),
+                 launch.size(),
+                 fmt::format(R"("launch": {{"name": "{}", "programmatic": "own_kernels"}})", mode));
+    CHECK(emitted_plan(spec).plan.programmatic());
+    const RecordedProgram program = expect_equal_calls(spec, true);
+    CHECK(has(program.printed, "check: passed"));
+  }
+}
+
 TEST_CASE("a graph that is launched again has its rows one after another") {
   std::string spec = with(small_lstm, "\"heft\"", "graph_launch");
   const std::string launch = "\"graph_launch\"";

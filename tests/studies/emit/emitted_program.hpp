@@ -14,6 +14,7 @@
 #include <map>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace schedlab::testing {
@@ -81,6 +82,7 @@ class RecordedPlan {
     int graph = 0;
     int number = 0;
     int priority = 0;
+    bool programmatic = false;
     std::string task;
     std::vector<int> needs;
   };
@@ -124,6 +126,10 @@ class RecordedPlan {
       (in_plan_ ? calls : start).push_back(fmt::format("create_stream {} {}", planned, what_));
       return;
     }
+    if (word == "programmatic") {
+      programmatic_ = true;
+      return;
+    }
     if (word == "node") return take_node(words, number);
     if (word == "instantiate") {
       const int made = number();
@@ -136,7 +142,11 @@ class RecordedPlan {
       const int stream = plan_stream(number());
       const std::string task = rest();
       ++pieces[task];
-      if (open_ != task) calls.push_back(fmt::format("launch {} {}", stream, task));
+      const bool programmatic = std::exchange(programmatic_, false);
+      if (open_ != task) {
+        calls.push_back(
+            fmt::format("launch {} {}{}", stream, task, programmatic ? " programmatic" : ""));
+      }
       open_ = task;
     } else if (word == "record" || word == "wait") {
       const int stream = plan_stream(number());
@@ -164,6 +174,7 @@ class RecordedPlan {
     node.priority = number();
     for (std::string word; words >> word && word != "|";) node.needs.push_back(std::stoi(word));
     std::getline(words >> std::ws, node.task);
+    node.programmatic = std::exchange(programmatic_, false);
     owner_[{node.graph, node.number}] = node.task;
     nodes_.push_back(node);
   }
@@ -181,8 +192,11 @@ class RecordedPlan {
     std::sort(needs.begin(), needs.end());
     needs.erase(std::unique(needs.begin(), needs.end()), needs.end());
     const int made = executable_.at(node.graph);
-    graphs[made].push_back(
-        fmt::format("{} priority {} needs [{}]", node.task, node.priority, fmt::join(needs, ", ")));
+    graphs[made].push_back(fmt::format("{} priority {} needs [{}]{}",
+                                       node.task,
+                                       node.priority,
+                                       fmt::join(needs, ", "),
+                                       node.programmatic ? " programmatic" : ""));
   }
 
   [[nodiscard]] int plan_stream(int stream) const {
@@ -191,6 +205,7 @@ class RecordedPlan {
   }
 
   std::uint32_t events_;
+  bool programmatic_ = false;  ///< the next piece is launched so
   bool in_plan_ = false;
   bool ended_ = false;
   int count_ = 0;
@@ -230,8 +245,10 @@ struct PlannedCalls {
           calls.push_back(created(plan, call.stream()));
           break;
         case HostCallKind::launch:
-          calls.push_back(fmt::format(
-              "launch {} {}", stream_of(plan, call), emitted.graph().name(call.task())));
+          calls.push_back(fmt::format("launch {} {}{}",
+                                      stream_of(plan, call),
+                                      emitted.graph().name(call.task()),
+                                      call.programmatic() ? " programmatic" : ""));
           break;
         case HostCallKind::record:
         case HostCallKind::wait:
@@ -289,10 +306,11 @@ struct PlannedCalls {
         }
         std::sort(needs.begin(), needs.end());
         graphs[executable + static_cast<int>(row)].push_back(
-            fmt::format("{} priority {} needs [{}]",
+            fmt::format("{} priority {} needs [{}]{}",
                         emitted.graph().name(graph.task(row, node)),
                         emitted.plan.streams[graph.stream(node)].priority,
-                        fmt::join(needs, ", ")));
+                        fmt::join(needs, ", "),
+                        graph.programmatic(node) ? " programmatic" : ""));
       }
     }
   }

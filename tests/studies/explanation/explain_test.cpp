@@ -86,6 +86,7 @@ TEST_CASE("What-if on a chain gives the closed forms") {
   CHECK(find(table, "graph_mode").makespan == 35us);              // 8 * 4 + 3
   CHECK(find(table, "graph_launch").makespan == 24us);            // graphs cost nothing here
   CHECK(find(table, "sink").note == "the machine has no costs of sunk models");
+  CHECK(find(table, "programmatic").note == "the machine has no programmatic launches");
   CHECK(find(table, "fused_2").makespan == 29us);  // 5 + 4 * 6
   CHECK(find(table, "fused_8").makespan == 29us);  // 5 + 24
   CHECK_FALSE(find(table, "streams_1").makespan.has_value());

@@ -59,6 +59,27 @@ std::string note_of(const std::string& text) {
   return ScenarioRunner(space).run(0, true).note;
 }
 
+TEST_CASE("programmatic launches and urgent units are axes, and their bounds hold") {
+  const auto spec = [](const std::string& policy, const std::string& launch) {
+    return R"({"workload": {"kind": "lstm", "pass": "training", "layers": 2, "steps": 4, "batch": 16,
+                            "hidden": 128, "granularity": "fine"},
+               "machine": "h200", "policy": ")" +
+           policy + R"(", "launch": {"name": "graph_launch", )" + launch + "}}";
+  };
+  const auto runs =
+      run_all(spec("single_stream", R"("programmatic": ["none", "own_kernels", "all_kernels"])"));
+  CHECK(runs[0].makespan > runs[1].makespan);  // updates follow each other
+  CHECK(runs[1].makespan > runs[2].makespan);
+  const auto divided = run_all(spec("critical_first", R"("urgent_units": [0, 8])"));
+  CHECK(divided[0].makespan < divided[1].makespan);
+  for (const auto& all : {runs, divided}) {
+    for (const Summary& run : all) CHECK(run.bounds.largest() <= run.makespan);
+  }
+  CHECK(note_of(R"({"workload": {"kind": "lstm", "steps": 2}, "machine": "v100", "policy": "heft",
+                    "launch": {"name": "eager", "programmatic": "own_kernels"}})")
+            .find("machine \"v100\" has no programmatic launches") != std::string::npos);
+}
+
 TEST_CASE("graph mode is eager less front end, conversion, shape inference and tiling") {
   const auto runs = run_all(chain_spec(1, stages, R"(["eager", "graph_mode"])"));
   // Host-bound: 12 operators, and the last task. 5 + 3 + 2 + 4 us of 21 fall away.

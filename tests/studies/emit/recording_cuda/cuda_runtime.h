@@ -228,10 +228,19 @@ using cudaGraphNode_t = recording::Node*;
 using cudaGraphExec_t = recording::Executable*;
 constexpr cudaStream_t cudaStreamLegacy = nullptr;
 
+enum cudaLaunchAttributeID { cudaLaunchAttributeProgrammaticStreamSerialization = 6 };
+struct cudaLaunchAttribute {
+  cudaLaunchAttributeID id{};
+  struct {
+    int programmaticStreamSerializationAllowed = 0;
+  } val;
+};
 struct cudaLaunchConfig_t {
   dim3 gridDim, blockDim;
   std::size_t dynamicSmemBytes = 0;
   cudaStream_t stream = nullptr;
+  cudaLaunchAttribute* attrs = nullptr;
+  unsigned numAttrs = 0;
 };
 
 template <class... Params, class... Args>
@@ -241,6 +250,9 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config,
   const dim3 blocks = config->gridDim;
   const dim3 threads = config->blockDim;
   if (blocks.x == 0 || threads.x == 0 || threads.x * threads.y > 1024) return cudaErrorInvalidValue;
+  if (config->numAttrs != 0 && config->attrs->val.programmaticStreamSerializationAllowed != 0) {
+    recording::note("programmatic");
+  }
   recording::put(config->stream,
                  [=] { recording::run_grid(blocks, threads, [=] { kernel(args...); }); });
   return cudaSuccess;
