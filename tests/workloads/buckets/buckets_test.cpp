@@ -142,6 +142,10 @@ TEST_CASE("the three published rules place boundaries as stated") {
   CHECK(place(BoundaryRule::by_distribution) == BucketBoundaries{100, 400, 900, 1600});
   // 1600 m (m + 1) / 20.
   CHECK(place(BoundaryRule::increasing_step) == BucketBoundaries{160, 480, 960, 1600});
+  CHECK(place(BoundaryRule::increasing_square) == BucketBoundaries{100, 400, 900, 1600});
+  CHECK(place(BoundaryRule::increasing_mean) == BucketBoundaries{250, 600, 1050, 1600});
+  // 1600 / 15, 3, 7 times that.
+  CHECK(place(BoundaryRule::increasing_doubling) == BucketBoundaries{107, 320, 747, 1600});
   // Three lengths give at most three buckets.
   CHECK(bucket_boundaries(
             BoundaryRule::fixed_step, LengthDistribution::uniform(1, 3), 8, plain_length) ==
@@ -193,7 +197,9 @@ TEST_CASE("optimal boundaries are never worse than those of another rule") {
       const double least = expected_cost(lengths, best, with_start);
       for (const auto rule : {BoundaryRule::fixed_step,
                               BoundaryRule::by_distribution,
-                              BoundaryRule::increasing_step}) {
+                              BoundaryRule::increasing_step,
+                              BoundaryRule::increasing_mean,
+                              BoundaryRule::increasing_doubling}) {
         const auto other = bucket_boundaries(rule, lengths, count, with_start);
         CHECK(least <= expected_cost(lengths, other, with_start) * (1 + 1e-12));
       }
@@ -211,6 +217,28 @@ TEST_CASE("with a square-root distribution 32 increasing buckets gain 2.87, and 
   CHECK(cost_of(BoundaryRule::fixed_step, 32) / increasing == Approx(1.003).epsilon(0.001));
   // No number of buckets gains more than longest over mean, here 3.
   CHECK(2000 / root.mean() == Approx(3).epsilon(0.003));
+}
+
+TEST_CASE("the figure's words hold for three readings of increasing steps, at a steep law alone") {
+  // Figure 4, 8 buckets: among shorter sequences clearly more buckets than with fixed steps, among
+  // longer ones more than by distribution.
+  const auto meets = [](BoundaryRule rule, double exponent) {
+    const auto lengths = LengthDistribution::power_law(2000, exponent);
+    const auto shorter = [&](BoundaryRule of) {
+      const auto ends = bucket_boundaries(of, lengths, 8, plain_length);
+      return std::count_if(ends.begin(), ends.end(), [](auto end) { return end <= 1000; });
+    };
+    return shorter(rule) > shorter(BoundaryRule::fixed_step) &&
+           shorter(rule) < shorter(BoundaryRule::by_distribution);
+  };
+  for (const BoundaryRule rule : {BoundaryRule::increasing_step,
+                                  BoundaryRule::increasing_square,
+                                  BoundaryRule::increasing_mean}) {
+    CAPTURE(std::string{to_string(rule)});
+    CHECK(meets(rule, 0.29));
+    CHECK(!meets(rule, 0.5));  // 4 and 5 of 8 are neighbours: nothing lies between
+  }
+  CHECK(!meets(BoundaryRule::increasing_doubling, 0.29));
 }
 
 TEST_CASE("an exponent of 0.29, which gives a gain of 4.2, also gives 1.1 over fixed steps") {
@@ -424,7 +452,14 @@ TEST_CASE("reading hides behind training when it is the faster of the two") {
   reading.chunks_ahead = 0;
   CHECK(epoch_time(epoch, step, {}, reading).total == 75us);
   // 10 steps of 200 bytes at 1 GB/s are 2 us; with 4 us before, 6 us.
-  const ChunkReading by_bytes{1_GB_per_s, 200, 4us, 1};
+  // Two producers: reads of 15 us end at 15 and 15, and the third, which waits for the first chunk
+  // to be trained, at 40; with room for it at once at 30.
+  reading.producers = 2;
+  reading.chunks_ahead = 1;
+  CHECK(epoch_time(epoch, step, {}, reading).total == 50us);
+  reading.chunks_ahead = 2;
+  CHECK(epoch_time(epoch, step, {}, reading).total == 45us);
+  const ChunkReading by_bytes{1_GB_per_s, 200, 4us};
   CHECK(epoch_time(epoch, step, {}, by_bytes).waiting == 6us);
 }
 
