@@ -84,6 +84,7 @@ std::vector<WorkloadInfo> all_workloads() {
       resnet50_pipeline_workload(),     // resnet50_pipeline
       gpt_pipeline_workload(),          // gpt_pipeline
       layer_file_pipeline_workload(),   // layer_file_pipeline
+      layer_file_training_workload(),   // layer_file_training
       file_workload(),                  // file
   };
   for (WorkloadInfo& info : all) info = with_common_options(with_split(std::move(info)));

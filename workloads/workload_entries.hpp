@@ -32,6 +32,7 @@ namespace schedlab {
 [[nodiscard]] WorkloadInfo resnet50_pipeline_workload();
 [[nodiscard]] WorkloadInfo gpt_pipeline_workload();
 [[nodiscard]] WorkloadInfo layer_file_pipeline_workload();
+[[nodiscard]] WorkloadInfo layer_file_training_workload();
 [[nodiscard]] WorkloadInfo file_workload();
 
 }  // namespace schedlab

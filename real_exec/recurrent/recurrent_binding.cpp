@@ -111,7 +111,10 @@ RecurrentBinding::RecurrentBinding(const RecurrentSpec& spec, const TaskGraph& g
 
 std::vector<RecurrentBinding::BoundKernel> RecurrentBinding::bind(
     const Operation& operation) const {
-  const std::vector<SubTask> tasks = sub_tasks_of(operation.name, spec_);
+  std::vector<SubTask> tasks = sub_tasks_of(operation.name, spec_);
+  // No gradient leaves the first step of a segment.
+  const bool first = truncated(spec_) && tasks.size() == operation.kernels.size() + 1;
+  if (first) std::erase(tasks, SubTask::hidden_1);
   SCHEDLAB_EXPECTS(!tasks.empty() && tasks.size() == operation.kernels.size(),
                    fmt::format("recurrent work: operation \"{}\" with {} kernels is none of "
                                "recurrent()'s, which has {} of this name",

@@ -63,7 +63,7 @@ class ReferenceChain {
   ReferenceChain(const RecurrentSpec& spec,
                  const RecurrentChainInputs<double>& in,
                  std::int64_t width)
-      : cell_(spec.cell), hidden_(spec.hidden) {
+      : cell_(spec.cell), hidden_(spec.hidden), segment_(segment_steps(spec)) {
     const std::int64_t output = spec.projection > 0 ? spec.projection : spec.hidden;
     if (spec.projection > 0) wp_ = matrix(in.wp, hidden_, output);
     const std::int64_t gates = cell_ == RecurrentCell::lstm ? 4 : 3;
@@ -94,11 +94,13 @@ class ReferenceChain {
     dc_ = dc_last;
     Sequence dx(x_.size());
     for (std::size_t t = x_.size(); t-- > 0;) {
+      if ((static_cast<std::int64_t>(t) + 1) % segment_ == 0) stop_gradient();
       dh_ += dh[t];
       dx[t] = cell_ == RecurrentCell::lstm  ? lstm_gradient(t)
               : cell_ == RecurrentCell::gru ? gru_gradient(t)
                                             : reset_gradient(t);
     }
+    if (segment_ < static_cast<std::int64_t>(x_.size())) stop_gradient();
     return dx;
   }
 
@@ -154,6 +156,13 @@ class ReferenceChain {
     s.n = argument.array().tanh();
     s.h = times((1.0 - s.z.array()).matrix(), s.n) + times(s.z, h_before);
     return s;
+  }
+
+  /// What a truncated loss does not follow.
+  void stop_gradient() {
+    if (segment_ == static_cast<std::int64_t>(x_.size())) return;
+    dh_.setZero();
+    dc_.setZero();
   }
 
   /// Sums gradients of weights; returns dx.
@@ -214,6 +223,7 @@ class ReferenceChain {
 
   RecurrentCell cell_;
   std::int64_t hidden_;
+  std::int64_t segment_;
   Matrix wx_, wh_, bias_, wp_, h0_, c0_;
   Sequence x_;
   std::vector<Saved> saved_;

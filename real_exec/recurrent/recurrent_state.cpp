@@ -399,6 +399,10 @@ RecurrentChainResults<float> RecurrentState::chain_results(const ChainState& cha
   const PanelMap h_map{.rows = spec.batch, .block = output_width(spec), .places = {0}};
   set_initial_gradients(
       results, unpack(h_map, chain.dh), unpack(map, chain.carry), shape.cell_state);
+  if (truncated(spec)) {
+    std::fill(results.dh0.begin(), results.dh0.end(), 0.0F);
+    std::fill(results.dc0.begin(), results.dc0.end(), 0.0F);
+  }
   return results;
 }
 

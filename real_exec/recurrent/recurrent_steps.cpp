@@ -183,6 +183,12 @@ void RecurrentSteps::forward_cell(SubTask task, ChainState& chain, const Portion
   clear_breaks(step.h, portion);
 }
 
+void RecurrentSteps::clear_rows(float* array, const Portion& portion) const {
+  const std::ptrdiff_t panel = state_.spec.batch * lanes;
+  const PanelRange mine = portion.of(gate_panels(1));
+  std::fill(array + mine.begin * panel, array + mine.end * panel, 0.0F);
+}
+
 void RecurrentSteps::clear_breaks(float* array, const Portion& portion) const {
   if (state_.breaks.empty()) return;
   const PanelRange panels = portion.of(gate_panels(1));
@@ -199,22 +205,29 @@ void RecurrentSteps::loss(const Portion& portion) {
   const RecurrentSpec& spec = state_.spec;
   const std::size_t top = state_.layers.back().front();  // both directions lie side by side
   const std::ptrdiff_t step_panels = state_.layer_step(spec.layers - 1) / (spec.batch * lanes);
-  const PanelRange part = portion.of(spec.steps * step_panels);
-  for (std::ptrdiff_t panel = part.begin; panel < part.end; ++panel) {
+  const std::int64_t first = portion.step;
+  const std::int64_t steps = std::min(segment_steps(spec), spec.steps - first);
+  const PanelRange part = portion.of(steps * step_panels);
+  for (std::ptrdiff_t panel = first * step_panels + part.begin;
+       panel < first * step_panels + part.end;
+       ++panel) {
     const std::ptrdiff_t at = panel * spec.batch * lanes;
     const std::ptrdiff_t in_step = panel % step_panels * spec.batch * lanes;
     const std::int64_t step = panel / step_panels;
     loss_of({.y = h(state_.chains[top], portion, step) + in_step,
              .target = state_.target.data() + at,
-             .dy = dy(portion) + at,
+             .dy = dy(portion, step) + in_step,
              .scale = state_.loss_scale,
              .sums = state_.loss_parts.data() + panel * lanes,
              .panels = {0, spec.batch}},
             step);
   }
   if (loss_blocks_.fetch_add(1, std::memory_order_acq_rel) + 1 < portion.blocks) return;
-  double sum = 0;
-  for (const float value : state_.loss_parts) sum += static_cast<double>(value);
+  loss_blocks_ = 0;
+  double sum = 0;  // with the segments before
+  const auto end = state_.loss_parts.begin() + (first + steps) * step_panels * lanes;
+  for (auto value = state_.loss_parts.begin(); value != end; ++value)
+    sum += static_cast<double>(*value);
   state_.loss = static_cast<float>(0.5 * sum / state_.loss_divisor);
 }
 
@@ -272,6 +285,12 @@ void RecurrentSteps::backward_cell(SubTask task, ChainState& chain, const Portio
   } else {
     step.upstreams = upstream_gradients(chain, portion, step.upstream);
   }
+  // A cell in two parts takes what arrives in the first.
+  const bool arrives = task == SubTask::candidate_cell || state_.shape.candidate_gates == 0;
+  if (arrives && ends_segment(portion.step)) {
+    if (!state_.projected()) step.dh = chain.dh_last.data();  // zero
+    clear_rows(step.carry, portion);
+  }
   if (lstm) {
     lstm_backward(step);
   } else if (spec.cell == RecurrentCell::gru) {
@@ -295,7 +314,7 @@ int RecurrentSteps::upstream_gradients(const ChainState& chain,
   const std::ptrdiff_t in_step = chain.direction * state_.output_cells();
   const auto above = static_cast<std::size_t>(chain.layer + 1);
   if (above == state_.layers.size()) {
-    upstream[0] = dy(portion) + portion.step * state_.layer_step(chain.layer) + in_step;
+    upstream[0] = dy(portion, portion.step) + in_step;
     return 1;
   }
   int count = 0;
@@ -309,7 +328,7 @@ void RecurrentSteps::projection_sum(ChainState& chain, const Portion& portion) {
   const std::ptrdiff_t rows = state_.spec.batch;
   const PanelRange mine = portion.of(output_panels());
   GradientSum sum{.to = projected_gradient(chain, portion, portion.step),
-                  .dh = chain.dh.data(),
+                  .dh = ends_segment(portion.step) ? chain.dh_last.data() : chain.dh.data(),
                   .slices = slices_read(state_.spec, chain.direction, portion.step),
                   .slice_step = state_.output_cells(),
                   .panels = {mine.begin * rows, mine.end * rows}};
@@ -565,7 +584,8 @@ std::vector<StepTensorMap::Chain> RecurrentSteps::step_arrays() const {
   }
   const std::size_t top = state_.layers.back().front();
   all[top].elements[static_cast<std::size_t>(StepTensor::output_gradients)] =
-      static_cast<std::size_t>(state_.spec.steps * state_.layer_step(state_.spec.layers - 1));
+      static_cast<std::size_t>(segment_steps(state_.spec) *
+                               state_.layer_step(state_.spec.layers - 1));
   return all;
 }
 
@@ -639,10 +659,12 @@ const float* RecurrentSteps::input(const ChainState& chain,
   return own(StepTensor::h, state_.chains[below], portion, step);
 }
 
-float* RecurrentSteps::dy(const Portion& portion) {
+float* RecurrentSteps::dy(const Portion& portion, std::int64_t step) {
   const std::size_t top = state_.layers.back().front();
-  float* const apart = own(StepTensor::output_gradients, state_.chains[top], portion, 0);
-  return apart != nullptr ? apart : state_.dy.data();
+  const std::ptrdiff_t distance = state_.layer_step(state_.spec.layers - 1);
+  const std::int64_t first = first_of_segment(step);
+  float* const apart = own(StepTensor::output_gradients, state_.chains[top], portion, first);
+  return apart != nullptr ? apart + (step - first) * distance : state_.dy.data() + step * distance;
 }
 
 float* RecurrentSteps::dx(ChainState& chain, const Portion& portion) const {

@@ -58,6 +58,16 @@ class RecurrentSteps {
   void forward_cell(SubTask task, ChainState& chain, const Portion& portion);
   /// Zero between two sequences of a row: of [rows, hidden] in panels, the portion's panels.
   void clear_breaks(float* array, const Portion& portion) const;
+  /// All rows of the portion's panels.
+  void clear_rows(float* array, const Portion& portion) const;
+  /// The last step of a segment of truncated back-propagation, to which no gradient comes back.
+  [[nodiscard]] bool ends_segment(std::int64_t step) const {
+    return truncated(state_.spec) &&
+           (step + 1 == state_.spec.steps || (step + 1) % segment_steps(state_.spec) == 0);
+  }
+  [[nodiscard]] std::int64_t first_of_segment(std::int64_t step) const {
+    return step - step % segment_steps(state_.spec);
+  }
   void loss(const Portion& portion);
   void loss_of(const SquaredError& panel, std::int64_t step) const;
   void backward_cell(SubTask task, ChainState& chain, const Portion& portion);
@@ -89,8 +99,8 @@ class RecurrentSteps {
   [[nodiscard]] const float* input(const ChainState& chain,
                                    const Portion& portion,
                                    std::int64_t step) const;
-  /// The gradient of the outputs of all steps.
-  [[nodiscard]] float* dy(const Portion& portion);
+  /// The gradient of the outputs from a step on, as far as its segment reaches.
+  [[nodiscard]] float* dy(const Portion& portion, std::int64_t step);
   [[nodiscard]] float* dx(ChainState& chain, const Portion& portion) const;
   [[nodiscard]] float* own(StepTensor kind,
                            const ChainState& chain,

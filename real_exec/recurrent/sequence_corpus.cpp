@@ -33,7 +33,8 @@ void SequenceCorpus::fill(std::span<const std::uint32_t> members,
                           std::int64_t steps,
                           float weight,
                           PaddedBatch& batch,
-                          std::span<const std::uint32_t> row_of) const {
+                          std::span<const std::uint32_t> row_of,
+                          const SequenceRecords* read) const {
   const auto row_at = [&](std::size_t i) {
     return static_cast<std::int64_t>(row_of.empty() ? i : row_of[i]);
   };
@@ -56,31 +57,56 @@ void SequenceCorpus::fill(std::span<const std::uint32_t> members,
     const std::int64_t length = lengths_.at(members[i]);
     SCHEDLAB_EXPECTS(row_length + length <= steps,
                      fmt::format("length {} in {} steps", row_length + length, steps));
-    fill_row(members[i], row_length, row, rows, batch);
+    const std::int64_t first = row_length;
+    const auto place = [&](std::int64_t step) {
+      const std::int64_t at = (first + step) * rows + row;
+      return Place{batch.x.data() + at * input_, batch.target.data() + at * output_};
+    };
+    if (read == nullptr) {
+      make(members[i], place);
+    } else {
+      copy(*read, members[i], place);
+    }
     row_length += length;
     real_steps += length;
   }
   batch.scale = weight / static_cast<float>(real_steps);
 }
 
-void SequenceCorpus::fill_row(std::uint32_t member,
-                              std::int64_t first_step,
-                              std::int64_t row,
-                              std::int64_t rows,
-                              PaddedBatch& batch) const {
+void SequenceCorpus::append_records(std::uint32_t member,
+                                    std::int64_t stride,
+                                    std::vector<float>& values) const {
+  const std::size_t first = values.size();
+  values.resize(first + static_cast<std::size_t>(lengths_.at(member) * stride), 0.0F);
+  make(member, [&](std::int64_t step) {
+    float* const at = values.data() + first + step * stride;
+    return Place{at, at + input_};
+  });
+}
+
+void SequenceCorpus::make(std::uint32_t member, const PlaceOf& place) const {
   Rng rng{Rng{seed_ + member}.next()};
   std::vector<float> sums(static_cast<std::size_t>(input_), 0.0F);
   for (std::int64_t step = 0; step < lengths_[member]; ++step) {
-    const std::int64_t place = (first_step + step) * rows + row;
-    float* const x = batch.x.data() + place * input_;
+    const auto [x, target] = place(step);
     for (std::size_t i = 0; i < sums.size(); ++i) {
       x[i] = static_cast<float>(2.0 * rng.uniform() - 1.0);
       sums[i] = x[i] + target_decay * sums[i];
     }
-    float* const target = batch.target.data() + place * output_;
     for (std::int64_t j = 0; j < output_; ++j) {
       target[j] = target_offset + target_amplitude * sums[static_cast<std::size_t>(j % input_)];
     }
+  }
+}
+
+void SequenceCorpus::copy(const SequenceRecords& read,
+                          std::uint32_t member,
+                          const PlaceOf& place) const {
+  const float* at = read.values.data() + read.offsets[member];
+  for (std::int64_t step = 0; step < lengths_[member]; ++step, at += read.stride) {
+    const auto [x, target] = place(step);
+    std::copy_n(at, input_, x);
+    std::copy_n(at + input_, output_, target);
   }
 }
 

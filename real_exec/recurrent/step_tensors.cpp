@@ -31,14 +31,18 @@ std::size_t chain_with(StepTensor kind, const std::vector<StepTensorMap::Chain>&
   return static_cast<std::size_t>(found - chains.begin());
 }
 
-/// "gates(2,14)" or "dy"; nothing for names of another form or kind.
+/// "gates(2,14)", "dy", or of a segment "dy(10)"; nothing for names of another form or kind.
 std::optional<ArrayOfStep> array_of(std::string_view name,
                                     const std::vector<StepTensorMap::Chain>& chains) {
-  if (name == "dy") {
-    return ArrayOfStep{.kind = StepTensor::output_gradients,
-                       .chain = chain_with(StepTensor::output_gradients, chains)};
-  }
   const std::size_t open = name.find('(');
+  if (name.substr(0, open) == "dy") {
+    ArrayOfStep array{.kind = StepTensor::output_gradients,
+                      .chain = chain_with(StepTensor::output_gradients, chains)};
+    if (open != std::string_view::npos) {
+      std::from_chars(name.data() + open + 1, name.data() + name.size(), array.step);
+    }
+    return array;
+  }
   const std::size_t comma = name.find(',');
   if (open == std::string_view::npos || comma == std::string_view::npos) return std::nullopt;
   const auto word = std::find(tensor_names.begin(), tensor_names.end(), name.substr(0, open));

@@ -25,7 +25,7 @@ enum class StepTensor : std::uint8_t {
   inner,                ///< m: the state before its projection
   inner_gradients,      ///< dm
   projected_gradients,  ///< dp
-  output_gradients,     ///< dy: one for all steps, of the top layer
+  output_gradients,     ///< dy: one for all steps of a segment, of the top layer
 };
 inline constexpr std::size_t step_tensor_count = 11;
 
@@ -35,7 +35,7 @@ inline constexpr std::size_t step_tensor_count = 11;
 class StepTensorMap {
  public:
   struct Chain {
-    /// Floats of a step, of dy of all steps, as the kernels need them; 0: not of one's own. By
+    /// Floats of a step, of dy of a segment, as the kernels need them; 0: not of one's own. By
     /// StepTensor.
     std::array<std::size_t, step_tensor_count> elements{};
     /// The chain in whose h this one's lies, at so many floats from its beginning: both directions

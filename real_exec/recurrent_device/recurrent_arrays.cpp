@@ -3,10 +3,12 @@
 
 #include "real_exec/recurrent/initial_gradients.hpp"
 #include "real_exec/recurrent/recurrent_inputs.hpp"
+#include "sim/base/error.hpp"
 
 #include <algorithm>
 #include <functional>
 #include <numeric>
+#include <string>
 #include <utility>
 
 namespace schedlab::detail {
@@ -88,6 +90,13 @@ RecurrentArrays::RecurrentArrays(std::shared_ptr<RecurrentDevice> on,
       loss_scale(1.0F / static_cast<float>(given.batch)),
       loss_divisor(static_cast<double>(given.batch)),
       buffers(gradient_buffers(given)) {
+  if (truncated(spec)) {
+    throw InfeasibleError(
+        "back-propagation in segments is computed on the CPU alone; set \"truncate_steps\": 0",
+        "truncate_steps",
+        std::to_string(spec.truncate_steps),
+        "0");
+  }
   if (spec.input == 0) spec.input = spec.hidden;
   for (const ChainPlace& place : chain_places(spec)) add_chain(place);
   const std::int64_t x_elements = spec.steps * spec.batch * spec.input;

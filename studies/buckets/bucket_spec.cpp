@@ -84,8 +84,9 @@ void read_data(const Json& root, BucketSpec& spec) {
 }
 
 /// One, or of "auto" all that are worth a comparison.
-std::vector<Recompute> recompute_kinds(const std::string& word) {
+std::vector<Recompute> recompute_kinds(const std::string& word, bool truncated) {
   if (word != "auto") return {enum_value<Recompute>(word)};
+  if (truncated) return {Recompute::keep_backward, Recompute::data_drop};
   return {Recompute::keep_backward, Recompute::data_drop, Recompute::sqrt, Recompute::optimal};
 }
 
@@ -98,6 +99,7 @@ void read_passes(const Json& root, BucketSpec& spec) {
     spec.reading.bandwidth = Bandwidth{1e9 * reading.value("bandwidth_gb_per_s", 0.0)};
     spec.reading.bytes_per_step = reading.value("bytes_per_step", std::int64_t{0});
     spec.reading.latency = from_us(reading.value("latency_us", 0.0));
+    spec.reading.producers = reading.value("producers", std::int64_t{1});
     spec.reading.chunks_ahead = reading.value("chunks_ahead", std::int64_t{1});
   }
   if (root.contains("models")) {
@@ -161,12 +163,22 @@ BucketSpec parse_bucket_spec(const std::string& text,
   spec.description = root.value("description", "");
   read_data(root, spec);
   for (const auto& [json, pointer] : one_or_more(root.at("training"), "/training")) {
-    for (const Recompute kind : recompute_kinds(json.value("recompute", "keep_backward"))) {
+    const std::int64_t segment = json.value("truncate_steps", std::int64_t{0});
+    for (const Recompute kind :
+         recompute_kinds(json.value("recompute", "keep_backward"), segment > 0)) {
       const bool counted = kind == Recompute::optimal;
+      if (segment > 0 && (counted || kind == Recompute::sqrt)) {
+        throw InputError({.file = spec.file,
+                          .pointer = pointer + "/recompute",
+                          .found = fmt::format("{} with truncate_steps", to_string(kind)),
+                          .expected = "keep_backward, data_drop or keep_all",
+                          .hint = {}});
+      }
       spec.training.push_back(
           {.batch = json.at("batch").is_string() ? 0 : json.at("batch").get<std::int64_t>(),
            .recompute = {.kind = kind,
-                         .checkpoints = counted ? json.value("checkpoints", std::int64_t{0}) : 0},
+                         .checkpoints = counted ? json.value("checkpoints", std::int64_t{0}) : 0,
+                         .truncate_steps = segment},
            .ranks = json.value("ranks", std::int64_t{1}),
            .sorted = json.value("sorting", sorting_name(true)) == sorting_name(true),
            .batching =
@@ -175,8 +187,9 @@ BucketSpec parse_bucket_spec(const std::string& text,
       expect_cut_by_bucket(root, spec, pointer);
     }
   }
-  const Json all_rules = enum_names<BoundaryRule>();
-  for (const auto& [json, pointer] : one_or_more(root.value("rule", all_rules), "/rule")) {
+  Json rules{"fixed_step", "by_distribution", "increasing_step", "optimal"};
+  if (root.contains("rule")) rules = root.at("rule");
+  for (const auto& [json, pointer] : one_or_more(rules, "/rule")) {
     spec.rules.push_back(from_word<BoundaryRule>(enum_names<BoundaryRule>(), json));
   }
   for (const auto& [json, pointer] : one_or_more(root.at("buckets"), "/buckets")) {

@@ -85,8 +85,12 @@ Json network() {
 
 Json reading() {
   return schema::object(
-      {{"bandwidth_gb_per_s", schema::number("0: reading takes no time")},
-       {"bytes_per_step", schema::integer(0, largest_size * 1000, "of one sequence")},
+      {{"bandwidth_gb_per_s", schema::number("of one producer; 0: reading takes no time")},
+       {"bytes_per_step",
+        schema::integer(0,
+                        largest_size * 1000,
+                        "of one sequence; executed passes write files of so many and read them")},
+       {"producers", schema::integer(1, 64, "threads that read, a chunk each; 1")},
        {"latency_us", schema::number("per chunk")},
        {"chunks_ahead", schema::integer(0, largest_size, "read ahead of training; 1")}},
       {},
@@ -133,6 +137,11 @@ std::string bucket_spec_schema() {
                      "as the workload's option; keep_backward if left out; auto: all but keep_all, "
                      "to be compared")},
        {"checkpoints", schema::integer(0, largest_size, "of optimal; 0: as many as sqrt")},
+       {"truncate_steps",
+        schema::integer(0,
+                        largest_size,
+                        "as the workload's option; its gradients are others than those of all "
+                        "steps; 0: none")},
        {"ranks", schema::integer(1, max_ranks, "data parallel; 1 if left out")},
        {"sorting",
         schema::word(sorting_names(),
@@ -158,8 +167,8 @@ std::string bucket_spec_schema() {
                   {"lengths", schema::one_or_more(lengths())},
                   {"training", schema::one_or_more(training)},
                   {"rule",
-                   schema::one_or_more(
-                       schema::word(enum_names<BoundaryRule>(), "all if left out"))},
+                   schema::one_or_more(schema::word(enum_names<BoundaryRule>(),
+                                                    "if left out all but other increasing_..."))},
                   {"buckets", schema::one_or_more(schema::integer(1, 4096, "number of buckets"))},
                   {"batch_multiple",
                    schema::integer(1, 4096, "the largest batch is a multiple of it; 1")},

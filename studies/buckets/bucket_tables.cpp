@@ -53,7 +53,7 @@ std::string setup_label(const BucketStudy& study, const BucketRow& row) {
   if (batches || (parts.empty() && !recomputes)) {
     parts.push_back(fmt::format("batch {}", row.setup.batch));
   }
-  if (recomputes && (!batches || row.setup.recompute.kind != Recompute::keep_backward)) {
+  if (recomputes && (!batches || row.setup.recompute != RecomputeChoice{})) {
     parts.push_back(to_string(row.setup.recompute));
   }
   if (differs([](const TrainingSetup& setup) { return setup.ranks; })) {

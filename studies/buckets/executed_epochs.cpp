@@ -51,6 +51,14 @@ class StudyExecutor {
       epoch.predicted += step.makespan;
       epoch.predicted_peak = std::max(epoch.predicted_peak, step.peak);
     }
+    std::map<std::int64_t, std::int64_t> rows;
+    for (std::size_t i = 0; i < row.boundaries.size(); ++i) {
+      rows[row.boundaries[i]] = row.batch_rows[i];
+    }
+    const StepTime step = [&](std::int64_t length) {
+      return steps.predicted(length, rows.at(length)).makespan;
+    };
+    epoch.predicted_pass = epoch_time(data, step, {}, spec_.reading);
     return epoch;
   }
 
@@ -59,7 +67,9 @@ class StudyExecutor {
     ExecutedSteps& steps = steps_of(row);
     const SequenceCorpus corpus{
         spec_.data[row.data].lengths, steps.input(), steps.output(), spec_.seed};
-    return steps.run(epoch_of(spec_, row.data, row.setup, row.boundaries, row.batch_rows), corpus);
+    return steps.run(epoch_of(spec_, row.data, row.setup, row.boundaries, row.batch_rows),
+                     corpus,
+                     files_of(row.data, corpus));
   }
 
   [[nodiscard]] std::string device() const {
@@ -67,6 +77,16 @@ class StudyExecutor {
   }
 
  private:
+  /// Written when they are first needed; nullptr where nothing is read.
+  [[nodiscard]] const ChunkFiles* files_of(std::size_t data, const SequenceCorpus& corpus) {
+    if (spec_.reading.bytes_per_step == 0) return nullptr;
+    std::unique_ptr<ChunkFiles>& files = files_[{data, corpus.step_floats()}];
+    if (files == nullptr) {
+      files =
+          std::make_unique<ChunkFiles>(corpus, spec_.chunk_sequences, spec_.reading.bytes_per_step);
+    }
+    return files.get();
+  }
   [[nodiscard]] ExecutedSteps& steps_of(const BucketRow& row) {
     return *steps_.at(row.setup.of_steps());
   }
@@ -74,6 +94,7 @@ class StudyExecutor {
   const BucketStudy& study_;
   const BucketSpec& spec_;
   std::map<TrainingSetup, std::unique_ptr<ExecutedSteps>> steps_;
+  std::map<std::pair<std::size_t, std::int64_t>, std::unique_ptr<ChunkFiles>> files_;
 };
 
 double seconds(const ExecutedEpoch& epoch) {

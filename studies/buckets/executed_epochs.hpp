@@ -17,6 +17,7 @@ namespace schedlab {
 struct ExecutedEpoch {
   std::size_t row = 0;                       ///< of BucketStudy::rows
   Duration predicted{0};                     ///< its steps, summed
+  EpochTime predicted_pass{};                ///< of these steps, with the reading of the spec
   Bytes predicted_peak{};                    ///< most that a step holds
   std::vector<EpochRun> runs;                ///< by repetition; empty: none is done
   std::optional<double> predicted_speed_up;  ///< over one bucket of the same data and setup

@@ -33,6 +33,10 @@ const std::vector<const char*>& metric_names() {
                                               "measured_min_s",
                                               "measured_max_s",
                                               "total_s",
+                                              "predicted_total_s",
+                                              "waiting_s",
+                                              "predicted_waiting_s",
+                                              "reading_gb_per_s",
                                               "predicted_speed_up",
                                               "measured_speed_up",
                                               "predicted_batching_gain",
@@ -53,6 +57,12 @@ Cell cell_of(const std::optional<double>& value) {
   return value ? Cell{*value} : Cell{};
 }
 
+/// Of one producer.
+Cell reading_rate(const EpochRun& run) {
+  if (run.read.count() == 0) return {};
+  return static_cast<double>(run.read.count()) / to_seconds(run.reading) / 1e9;
+}
+
 std::vector<Cell> measured_cells(const BucketRow& row, const ExecutedEpoch& epoch) {
   std::vector<double> times;
   for (const EpochRun& run : epoch.runs) times.push_back(to_seconds(run.training));
@@ -69,6 +79,10 @@ std::vector<Cell> measured_cells(const BucketRow& row, const ExecutedEpoch& epoc
           *least,
           *most,
           to_seconds(run.total),
+          to_seconds(epoch.predicted_pass.total),
+          to_seconds(run.waiting),
+          to_seconds(epoch.predicted_pass.waiting),
+          reading_rate(run),
           cell_of(epoch.predicted_speed_up),
           cell_of(epoch.measured_speed_up),
           cell_of(epoch.predicted_batching_gain),
@@ -85,24 +99,16 @@ std::vector<Cell> measured_cells(const BucketRow& row, const ExecutedEpoch& epoc
 }
 
 const std::vector<std::string>& shown_heads() {
-  static const std::vector<std::string> heads{"lengths",
-                                              "batch",
-                                              "recompute",
-                                              "sorting",
-                                              "batching",
-                                              "packing",
-                                              "rule",
-                                              "buckets",
-                                              "steps",
-                                              "predicted",
-                                              "measured",
-                                              "error",
-                                              "speed_up",
-                                              "measured speed_up",
-                                              "batching gain",
-                                              "measured batching gain",
-                                              "memory",
-                                              "measured memory",
+  static const std::vector<std::string> heads{"lengths",       "batch",
+                                              "recompute",     "sorting",
+                                              "batching",      "packing",
+                                              "rule",          "buckets",
+                                              "steps",         "predicted",
+                                              "measured",      "error",
+                                              "speed_up",      "measured speed_up",
+                                              "batching gain", "measured batching gain",
+                                              "memory",        "measured memory",
+                                              "waiting",       "measured waiting",
                                               "squared error"};
   return heads;
 }
@@ -133,6 +139,8 @@ std::vector<std::string> shown(const BucketStudy& study, const ExecutedEpoch& ep
       ratio(epoch.measured_batching_gain),
       readable(epoch.predicted_peak),
       run.tensors_peak.count() > 0 ? readable(run.tensors_peak) : "-",
+      readable(epoch.predicted_pass.waiting),
+      readable(run.waiting),
       run.finite ? fmt::format("{:.3f} -> {:.3f}", run.first_error, run.last_error) : "not finite"};
 }
 

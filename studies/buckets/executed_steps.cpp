@@ -38,6 +38,35 @@ double mean_of(const std::vector<double>& errors, bool last) {
   return sum / static_cast<double>(count);
 }
 
+/// Which batches are the first of a chunk, one after another.
+class ChunkOfBatch {
+ public:
+  explicit ChunkOfBatch(const Epoch& epoch) : epoch_(epoch) {}
+  [[nodiscard]] bool next_begins() {
+    const bool begins = left_ == 0;
+    while (left_ == 0) left_ = epoch_.chunks[chunk_++].batches;
+    --left_;
+    return begins;
+  }
+
+ private:
+  const Epoch& epoch_;
+  std::size_t chunk_ = 0;
+  std::size_t left_ = 0;
+};
+
+/// The file of each chunk that has a batch.
+std::vector<std::size_t> files_of(const Epoch& epoch, const ChunkFiles& files) {
+  std::vector<std::size_t> order;
+  std::size_t batch = 0;
+  for (const DataChunk& chunk : epoch.chunks) {
+    if (chunk.batches == 0) continue;
+    order.push_back(files.file_of(epoch.members[epoch.batches[batch].first]));
+    batch += chunk.batches;
+  }
+  return order;
+}
+
 DeviceRequest request_of(const EpochExecution& epochs) {
   return {.workers = epochs.workers,
           .host = epochs.host.empty() ? HostPlacement::preloaded
@@ -68,6 +97,8 @@ ExecutedSteps::ExecutedSteps(const BucketSpec& spec,
   space_.components().check_all();
   expect_trainable(request.device);
   network_ = *space_.components().recurrent_spec(0, Granularity::fine);
+  const std::int64_t record = spec.reading.bytes_per_step;
+  if (record > 0) expect_record_bytes(input() + output(), record);
   for (std::uint64_t scenario = 0; scenario < grid_.size(); ++scenario) {
     const auto one = space_.components().recurrent_spec(grid_.part_index(scenario, Part::workload),
                                                         Granularity::fine);
@@ -116,7 +147,8 @@ const PredictedStep& ExecutedSteps::predicted(std::int64_t length, std::int64_t 
 void ExecutedSteps::fill(const Epoch& epoch,
                          const SequenceBatch& batch,
                          const SequenceCorpus& corpus,
-                         std::uint64_t scenario) {
+                         std::uint64_t scenario,
+                         const SequenceRecords* read) {
   const std::span members{epoch.members.data() + batch.first, batch.sequences};
   const std::span rows{epoch.rows.data() + batch.first, batch.sequences};
   corpus.fill(members,
@@ -124,7 +156,8 @@ void ExecutedSteps::fill(const Epoch& epoch,
               epoch.boundaries[batch.bucket],
               loss_weight,
               padded_,
-              rows);
+              rows,
+              read);
   network(scenario).train_on(padded_);
 }
 
@@ -161,14 +194,25 @@ ExecutedSteps::Models ExecutedSteps::made_models(const Epoch& epoch, const Seque
 
 EpochRun ExecutedSteps::train(const Epoch& epoch,
                               const SequenceCorpus& corpus,
-                              const Models& models) {
+                              const Models& models,
+                              const ChunkFiles* files) {
   EpochRun result;
   std::vector<double> errors;
   std::optional<std::uint64_t> last;
   const auto started = std::chrono::steady_clock::now();
+  std::optional<ChunkReader> reader;
+  if (files != nullptr) {
+    reader.emplace(*files,
+                   files_of(epoch, *files),
+                   static_cast<std::uint32_t>(spec_.reading.producers),
+                   static_cast<std::size_t>(spec_.reading.chunks_ahead));
+  }
+  ChunkOfBatch chunks{epoch};
+  SequenceRecords read;
   for (const SequenceBatch& batch : epoch.batches) {
     const std::uint64_t scenario = *models[batch.bucket];
-    fill(epoch, batch, corpus, scenario);
+    if (reader && chunks.next_begins()) read = files->records(reader->next());
+    fill(epoch, batch, corpus, scenario, reader ? &read : nullptr);
     if (last) network(scenario).continue_from(network(*last));
     result.training += execute(scenario);
     last = scenario;
@@ -180,6 +224,11 @@ EpochRun ExecutedSteps::train(const Epoch& epoch,
     }
   }
   result.total = std::chrono::steady_clock::now() - started;
+  if (reader) {
+    result.waiting = reader->waited();
+    result.reading = reader->reading();
+    result.read = reader->bytes();
+  }
   result.finite =
       std::all_of(errors.begin(), errors.end(), [](double x) { return std::isfinite(x); });
   result.finite = result.finite && last && all_finite(network(*last).results());
@@ -190,10 +239,13 @@ EpochRun ExecutedSteps::train(const Epoch& epoch,
   return result;
 }
 
-EpochRun ExecutedSteps::run(const Epoch& epoch, const SequenceCorpus& corpus) {
+EpochRun ExecutedSteps::run(const Epoch& epoch,
+                            const SequenceCorpus& corpus,
+                            const ChunkFiles* files) {
   SCHEDLAB_EXPECTS(!epoch.batches.empty(), "a epoch without batches");
   const Models models = made_models(epoch, corpus);
-  EpochRun result = train(epoch, corpus, models);
+  if (files != nullptr) files->drop_cached();
+  EpochRun result = train(epoch, corpus, models, files);
   for (const auto& model : models) {
     if (model) result.models += network(*model).kept_memory();
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "real_exec/recurrent/chunk_reader.hpp"
 #include "real_exec/recurrent/recurrent_inputs.hpp"
 #include "real_exec/recurrent/sequence_corpus.hpp"
 #include "sim/base/interrupt.hpp"
@@ -57,7 +58,10 @@ class ExecutedSteps {
   /// One pass: a model for each bucket, made before; the first step of each is run once more
   /// before and not counted; weights go on from batch to batch, and start equal in all passes.
   /// Throws what an execution throws.
-  [[nodiscard]] EpochRun run(const Epoch& epoch, const SequenceCorpus& corpus);
+  /// `files`: what the pass reads its sequences from, as the spec's reading says; nullptr: nothing.
+  [[nodiscard]] EpochRun run(const Epoch& epoch,
+                             const SequenceCorpus& corpus,
+                             const ChunkFiles* files = nullptr);
   /// Elements of a step of the input and of the output.
   [[nodiscard]] std::int64_t input() const;
   [[nodiscard]] std::int64_t output() const { return output_width(network_); }
@@ -75,11 +79,13 @@ class ExecutedSteps {
   [[nodiscard]] Models made_models(const Epoch& epoch, const SequenceCorpus& corpus);
   [[nodiscard]] EpochRun train(const Epoch& epoch,
                                const SequenceCorpus& corpus,
-                               const Models& models);
+                               const Models& models,
+                               const ChunkFiles* files);
   void fill(const Epoch& epoch,
             const SequenceBatch& batch,
             const SequenceCorpus& corpus,
-            std::uint64_t scenario);
+            std::uint64_t scenario,
+            const SequenceRecords* read = nullptr);
 
   const BucketSpec& spec_;
   TrainingSetup setup_;

@@ -9,17 +9,32 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <set>
 
 namespace schedlab {
 namespace {
 
-constexpr std::array<Recompute, 5> compared{Recompute::keep_all,
-                                            Recompute::keep_backward,
-                                            Recompute::data_drop,
-                                            Recompute::sqrt,
-                                            Recompute::optimal};
+/// Every choice of recomputation, and those with each truncation that the spec trains with.
+std::vector<RecomputeChoice> compared(const BucketSpec& spec) {
+  std::vector<RecomputeChoice> all;
+  for (const Recompute kind : {Recompute::keep_all,
+                               Recompute::keep_backward,
+                               Recompute::data_drop,
+                               Recompute::sqrt,
+                               Recompute::optimal}) {
+    all.push_back({.kind = kind});
+  }
+  std::set<std::int64_t> segments;
+  for (const TrainingSetup& setup : spec.training) segments.insert(setup.recompute.truncate_steps);
+  segments.erase(0);
+  for (const std::int64_t segment : segments) {
+    for (const Recompute kind : {Recompute::keep_backward, Recompute::data_drop}) {
+      all.push_back({.kind = kind, .truncate_steps = segment});
+    }
+  }
+  return all;
+}
+
 constexpr int max_doublings = 8;  // assumed: of machines without a limit
 
 /// Batches of one choice: multiples in powers of two, and the largest that fits.
@@ -56,9 +71,9 @@ std::vector<MemoryTimePoint> memory_time_points(const BucketSpec& spec,
     longest = std::max(longest, data.distribution.longest());
   }
   std::vector<MemoryTimePoint> points;
-  for (const Recompute kind : compared) {
+  for (const RecomputeChoice& choice : compared(spec)) {
     TrainingSetup setup;
-    setup.recompute.kind = kind;
+    setup.recompute = choice;
     const StepSimulation facts{spec, TrainingSetup{}, stop};
     if (!facts.recomputes()) return {};
     const auto bytes = [&](std::int64_t batch) {
@@ -115,11 +130,11 @@ std::string memory_time_picture(const BucketSpec& spec,
   figure.reference_y = static_cast<double>(capacity.count()) / unit.size;
   LinePanel panel;
   Series efficient{.name = "efficient", .points = {}};
-  for (const Recompute kind : compared) {
-    Series series{.name = std::string{to_string(kind)}, .points = {}};
+  for (const RecomputeChoice& choice : compared(spec)) {
+    Series series{.name = to_string(choice), .points = {}};
     for (const MemoryTimePoint& point : points) {
       const Point at{point.sequences_per_s, static_cast<double>(point.memory.count()) / unit.size};
-      if (point.setup.recompute.kind == kind) series.points.push_back(at);
+      if (point.setup.recompute == choice) series.points.push_back(at);
     }
     if (!series.points.empty()) panel.series.push_back(std::move(series));
   }

@@ -22,7 +22,8 @@ struct MemoryTimePoint {
                            ///< with as much
 };
 
-/// What memory buys: every choice of recomputation at batches from batch_multiple on, doubled as
+/// What memory buys: every choice of recomputation, and with each truncate_steps of the training
+/// keep_backward and data_drop, at batches from batch_multiple on, doubled as
 /// long as any choice fits, and at the largest that fits. Batches beyond the device's memory are
 /// left out; of unlimited memory 8 doublings. Empty for workloads without the option `recompute`.
 /// Throws like StepSimulation, and Interrupted.

@@ -48,7 +48,7 @@ StepSimulation::StepSimulation(const BucketSpec& spec,
     : spec_(spec), setup_(setup), stop_(stop), kept_(kept), launch_(std::move(launch)) {
   const Json scenario = Json::parse(spec.scenario);
   const Json workload = scenario.value("workload", Json::object());
-  const bool recomputes = setup.recompute.kind != Recompute::keep_backward;
+  const bool recomputes = setup.recompute != RecomputeChoice{};
   if (!workload.is_object() || (recomputes && !is_stack(workload))) {
     throw InputError(
         {.file = spec.file,
@@ -59,10 +59,11 @@ StepSimulation::StepSimulation(const BucketSpec& spec,
          .hint = {}});
   }
   recomputes_ = is_stack(workload) && workload.value("pass", "training") == "training";
-  if (workload.contains("recompute") || workload.contains("checkpoints")) {
+  if (workload.contains("recompute") || workload.contains("checkpoints") ||
+      workload.contains("truncate_steps")) {
     throw InputError({.file = spec.file,
                       .pointer = "/scenario/workload",
-                      .found = "recompute or checkpoints",
+                      .found = "recompute, checkpoints or truncate_steps",
                       .expected = "them in /training, where memory counts them, too",
                       .hint = {}});
   }
@@ -117,6 +118,9 @@ std::string step_scenario(const BucketSpec& spec,
     if (setup.recompute.kind != Recompute::keep_backward) {
       workload["recompute"] = std::string{to_string(setup.recompute.kind)};
       workload["checkpoints"] = setup.recompute.checkpoints;
+    }
+    if (setup.recompute.truncate_steps > 0) {
+      workload["truncate_steps"] = setup.recompute.truncate_steps;
     }
   }
   if (setup.ranks > 1) {

@@ -29,6 +29,9 @@ std::string key_of(const TrainingSetup& setup, const std::string& launch) {
 Json json_of(const EpochRun& run) {
   return Json{{"training_ps", run.training.count()},
               {"total_ps", run.total.count()},
+              {"waiting_ps", run.waiting.count()},
+              {"reading_ps", run.reading.count()},
+              {"read_bytes", run.read.count()},
               {"tensors_peak_bytes", run.tensors_peak.count()},
               {"model_bytes", run.models.count()},
               {"first_error", run.first_error},
@@ -39,6 +42,9 @@ Json json_of(const EpochRun& run) {
 EpochRun run_of(const Json& json) {
   return {.training = Duration{json.at("training_ps").get<std::int64_t>()},
           .total = Duration{json.at("total_ps").get<std::int64_t>()},
+          .waiting = Duration{json.at("waiting_ps").get<std::int64_t>()},
+          .reading = Duration{json.at("reading_ps").get<std::int64_t>()},
+          .read = Bytes{json.at("read_bytes").get<std::int64_t>()},
           .tensors_peak = Bytes{json.at("tensors_peak_bytes").get<std::int64_t>()},
           .models = Bytes{json.at("model_bytes").get<std::int64_t>()},
           .first_error = json.at("first_error"),

@@ -20,6 +20,9 @@ struct EpochRun {
   Duration training{0};    ///< the makespans of its steps, summed
   Duration total{0};       ///< from its first batch to its last: with batches that are filled, and
                            ///< weights that change models
+  Duration waiting{0};     ///< of `total`: for chunks of data from files
+  Duration reading{0};     ///< of all producers, summed
+  Bytes read{};            ///< by them; 0: no file was read
   Bytes tensors_peak{};    ///< most that a step held; 0: not counted
   Bytes models{};          ///< that all its models hold between steps
   double first_error = 0;  ///< mean squared error of the first tenth of its batches

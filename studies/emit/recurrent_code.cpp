@@ -412,6 +412,7 @@ std::string why_not_recurrent(const RecurrentSpec& spec,
   if (spec.input_steps != 1) return "recurrent kernels multiply the inputs of single steps";
   if (spec.projection > 0) return "emitted recurrent kernels have no projection";
   if (spec.separate_gates) return "recurrent kernels compute a cell's gates in one task";
+  if (truncated(spec)) return "emitted recurrent kernels train all steps at once";
   if (spec.recompute != Recompute::keep_backward) {
     return "recomputation, which takes memory as it runs, is not emitted";
   }

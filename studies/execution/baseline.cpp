@@ -188,7 +188,7 @@ bool same_network(const RecurrentSpec& a, const RecurrentSpec& b) {
   const auto width = [](const RecurrentSpec& s) { return s.input == 0 ? s.hidden : s.input; };
   return a.layers == b.layers && a.steps == b.steps && a.batch == b.batch && a.hidden == b.hidden &&
          width(a) == width(b) && a.type == b.type && a.pass == b.pass && a.cell == b.cell &&
-         a.bidirectional == b.bidirectional;
+         a.bidirectional == b.bidirectional && segment_steps(a) == segment_steps(b);
 }
 
 double CallTimes::median_us() const {
@@ -217,7 +217,7 @@ std::vector<BaselineWorkload> baseline_workloads(const Grid& grid, const Compone
   std::vector<BaselineWorkload> workloads;
   for (std::uint64_t i = 0; i < grid.part_count(Part::workload); ++i) {
     const std::optional<RecurrentSpec> spec = components.recurrent_spec(i, Granularity::fine);
-    if (!spec) continue;
+    if (!spec || truncated(*spec)) continue;  // no library truncates
     const bool known = std::any_of(workloads.begin(), workloads.end(), [&](const auto& other) {
       return same_network(other.spec, *spec);
     });

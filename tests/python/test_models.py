@@ -351,6 +351,8 @@ class Layers(ProgramTest):
         self.assertEqual(second["needs"], ["0"])
         workload = {"kind": "layer_file_pipeline", "path": path, "stages": 3, "microbatches": 4}
         self.assertGreater(sl.simulate(workload, "h200", "pipeline_1f1b").makespan_us, 0)
+        slices = {"kind": "layer_file_training", "path": path, "batch": 1024, "split": 4}
+        self.assertGreater(sl.simulate(slices, "sw26010_pro", "successor_first").makespan_us, 0)
         plan = sl.plan_parallel(
             {
                 **{"schedlab": "parallel", "version": 1, "layers": {"kind": "file", "path": str(path)}},

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace schedlab {
@@ -77,6 +78,37 @@ class OptimalSplit {
 
 }  // namespace
 
+namespace {
+
+/// Where bucket m of N ends by a rule that looks at no cost.
+std::int64_t rule_boundary(BoundaryRule rule,
+                           const LengthDistribution& lengths,
+                           std::int64_t m,
+                           std::int64_t count) {
+  const std::int64_t longest = lengths.longest();
+  const double share = static_cast<double>(m) / static_cast<double>(count);
+  switch (rule) {
+    case BoundaryRule::by_distribution:
+      return lengths.quantile(share);
+    case BoundaryRule::increasing_step:
+      return ceil_div(longest * m * (m + 1), count * (count + 1));  // below 10^18 + 10^12
+    case BoundaryRule::increasing_square:
+      return ceil_div(longest * m * m, count * count);
+    case BoundaryRule::increasing_mean:
+      return ceil_div(ceil_div(m * longest, count) + lengths.quantile(share), 2);
+    case BoundaryRule::increasing_doubling: {
+      const auto steps = static_cast<double>(count);
+      return static_cast<std::int64_t>(
+          std::ceil(static_cast<double>(longest) * std::exp2(static_cast<double>(m) - steps) *
+                    (1 - std::exp2(static_cast<double>(-m))) / (1 - std::exp2(-steps))));
+    }
+    default:
+      return ceil_div(m * longest, count);
+  }
+}
+
+}  // namespace
+
 BucketBoundaries bucket_boundaries(BoundaryRule rule,
                                    const LengthDistribution& lengths,
                                    std::int64_t count,
@@ -87,14 +119,7 @@ BucketBoundaries bucket_boundaries(BoundaryRule rule,
   if (rule == BoundaryRule::optimal) return OptimalSplit{lengths, cost}.split(count);
   BucketBoundaries boundaries;
   for (std::int64_t m = 1; m <= count; ++m) {
-    std::int64_t end = longest;
-    if (m < count && rule == BoundaryRule::fixed_step) end = ceil_div(m * longest, count);
-    if (m < count && rule == BoundaryRule::by_distribution) {
-      end = lengths.quantile(static_cast<double>(m) / static_cast<double>(count));
-    }
-    if (m < count && rule == BoundaryRule::increasing_step) {
-      end = ceil_div(longest * m * (m + 1), count * (count + 1));  // below 10^18 + 10^12
-    }
+    const std::int64_t end = m < count ? rule_boundary(rule, lengths, m, count) : longest;
     if (boundaries.empty() || end > boundaries.back()) boundaries.push_back(end);
   }
   return boundaries;

@@ -21,13 +21,22 @@ enum class BoundaryRule : std::uint8_t {
   fixed_step,       ///< m L / N
   by_distribution,  ///< F^-1(m / N): equally many sequences in each
   increasing_step,  ///< L m (m + 1) / (N (N + 1)): steps grow in proportion to m
-  optimal,          ///< least cost for the distribution
+  // Other readings of the lost formula of increasing steps.
+  increasing_square,    ///< L (m / N)^2: the inverse of the square root that F resembles
+  increasing_mean,      ///< the mean of fixed_step and by_distribution
+  increasing_doubling,  ///< L (2^m - 1) / (2^N - 1): each step twice the last
+  optimal,              ///< least cost for the distribution
 };
-inline constexpr std::size_t boundary_rule_count = 4;
+inline constexpr std::size_t boundary_rule_count = 7;
 template <>
 struct EnumNames<BoundaryRule> {
-  static constexpr auto names =
-      name_list("fixed_step", "by_distribution", "increasing_step", "optimal");
+  static constexpr auto names = name_list("fixed_step",
+                                          "by_distribution",
+                                          "increasing_step",
+                                          "increasing_square",
+                                          "increasing_mean",
+                                          "increasing_doubling",
+                                          "optimal");
 };
 
 /// What one sequence costs in a bucket of this length; must not fall with the length.
@@ -42,7 +51,7 @@ using LengthCost = std::function<double(std::int64_t)>;
 ///
 /// Errors  ContractViolation for a count below 1, or a cost that falls with the length.
 /// Source  Feng, Han, Jin, Chi, An on training speech models with data drop (system S2, in
-/// Chinese): first three rules; the third is our reading of the text, whose formulas are lost.
+/// Chinese): first three rules; those of increasing steps are readings, as its formula is lost.
 /// Divide and conquer: Galil and Park, Theoretical Computer Science 92(1), 1992,
 /// doi 10.1016/0304-3975(92)90135-3.
 [[nodiscard]] BucketBoundaries bucket_boundaries(BoundaryRule rule,

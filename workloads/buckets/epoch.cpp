@@ -269,6 +269,7 @@ EpochTime epoch_time(const Epoch& epoch,
                      const StepTime& step,
                      const ModelBuilding& building,
                      const ChunkReading& reading) {
+  SCHEDLAB_EXPECTS(reading.producers >= 1, "no thread reads chunks");
   RememberedSteps steps{step};
   ModelCache cache{building};
   EpochTime time;
@@ -278,14 +279,15 @@ EpochTime epoch_time(const Epoch& epoch,
     }
   }
   Duration now = time.building;
-  Duration read_end{0};        // of the chunk that was read last
+  std::vector<Duration> free(static_cast<std::size_t>(reading.producers), Duration{0});
   std::vector<Duration> done;  // chunk by chunk: when it was trained
   Duration step_before{0};     // how long the step before took
   std::size_t next = 0;
   for (const DataChunk& chunk : epoch.chunks) {
-    // The reader starts on a chunk once there is room for it.
+    // The producer that is free first starts on a chunk once there is room for it.
     const auto ahead = static_cast<std::size_t>(reading.chunks_ahead) + 1;
     const Duration room = done.size() >= ahead ? done[done.size() - ahead] : Duration{0};
+    Duration& read_end = *std::min_element(free.begin(), free.end());
     read_end = checked_sum(std::max(read_end, room), reading_time(chunk, reading));
     if (read_end > now) {
       time.waiting += read_end - now;

@@ -94,11 +94,13 @@ struct SequenceRows {
 /// Batches per bucket.
 [[nodiscard]] std::vector<std::int64_t> batches_per_bucket(const Epoch& epoch);
 
-/// How chunks come from storage: one reader, ahead of training by up to `chunks_ahead` chunks.
+/// How chunks come from storage: producers, each of which takes the next chunk as soon as it is
+/// free, ahead of training by up to `chunks_ahead` chunks.
 struct ChunkReading {
-  Bandwidth bandwidth{0};           ///< 0: reading takes no time
+  Bandwidth bandwidth{0};           ///< of one producer; 0: reading takes no time
   std::int64_t bytes_per_step = 0;  ///< of one sequence
   Duration latency{0};              ///< per chunk
+  std::int64_t producers = 1;       ///< threads that read
   std::int64_t chunks_ahead = 1;    ///< besides the one in training; 0: read, train, read, ...
 };
 

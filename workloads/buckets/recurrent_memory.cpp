@@ -58,20 +58,28 @@ struct CellElements {
   std::int64_t scratch = 0;
 };
 
+/// Of a segment of truncated back-propagation; all, where nothing is truncated.
+std::int64_t steps_at_once(const RecomputeChoice& choice, std::int64_t steps) {
+  return choice.truncate_steps > 0 ? std::min(choice.truncate_steps, steps) : steps;
+}
+
 CellElements cell_elements(const RecurrentNetwork& network,
                            const RecomputeChoice& choice,
                            std::int64_t steps) {
   const std::int64_t state = kept_by_cell(network, Recompute::data_drop);
   const std::int64_t whole = kept_by_cell(network, Recompute::keep_backward);
-  const std::int64_t cells = network.layers * steps;
+  const std::int64_t segment = steps_at_once(choice, steps);
+  const std::int64_t cells = network.layers * segment;
+  const std::int64_t before = segment < steps ? state * network.layers : 0;
   constexpr RecurrentCell lstm = RecurrentCell::lstm;
   switch (choice.kind) {
     case Recompute::data_drop:
-      return {.kept = with_gradients * state * cells, .scratch = with_gradients * (whole - state)};
+      return {.kept = with_gradients * state * cells + before,
+              .scratch = with_gradients * (whole - state)};
     case Recompute::sqrt: {
-      const std::int64_t segment = std::min(checkpoint_segment(lstm, steps), steps);
+      const std::int64_t kept_segment = std::min(checkpoint_segment(lstm, steps), steps);
       return {.kept = state * network.layers * default_checkpoints(lstm, steps),
-              .scratch = with_gradients * whole * network.layers * segment};
+              .scratch = with_gradients * whole * network.layers * kept_segment};
     }
     case Recompute::optimal: {
       const std::int64_t asked =
@@ -80,15 +88,18 @@ CellElements cell_elements(const RecurrentNetwork& network,
               .scratch = with_gradients * whole * network.layers};
     }
     default:
-      return {.kept = with_gradients * kept_by_cell(network, choice.kind) * cells, .scratch = 0};
+      return {.kept = with_gradients * kept_by_cell(network, choice.kind) * cells + before,
+              .scratch = 0};
   }
 }
 
 }  // namespace
 
 std::string to_string(const RecomputeChoice& choice) {
-  if (choice.checkpoints == 0) return std::string{to_string(choice.kind)};
-  return fmt::format("{} {}", to_string(choice.kind), choice.checkpoints);
+  std::string text{to_string(choice.kind)};
+  if (choice.checkpoints > 0) text += fmt::format(" {}", choice.checkpoints);
+  if (choice.truncate_steps > 0) text += fmt::format(" truncated {}", choice.truncate_steps);
+  return text;
 }
 
 Bytes lstm_cell_bytes(Recompute kept, const UnrolledLstm& lstm) {
@@ -126,8 +137,9 @@ std::vector<MemoryPart> training_memory(const RecurrentNetwork& network,
                                 {"cells", Bytes{cells.kept * batch * element}}};
   if (cells.scratch > 0) parts.push_back({"scratch", Bytes{cells.scratch * batch * element}});
   if (network.classes > 0) {
-    parts.push_back(
-        {"output", Bytes{network.output_copies * steps * batch * network.classes * element}});
+    parts.push_back({"output",
+                     Bytes{network.output_copies * steps_at_once(choice, steps) * batch *
+                           network.classes * element}});
   }
   parts.push_back({"weights", Bytes{network.weight_copies * parameter_count(network) * element}});
   if (network.reserved_bytes > 0) parts.push_back({"reserved", Bytes{network.reserved_bytes}});

@@ -15,11 +15,12 @@ namespace schedlab {
 /// What is kept for the backward pass, as the options of the workload say it.
 struct RecomputeChoice {
   Recompute kind = Recompute::keep_backward;
-  std::int64_t checkpoints = 0;  ///< of `optimal`; 0: as many as `sqrt`
+  std::int64_t checkpoints = 0;     ///< of `optimal`; 0: as many as `sqrt`
+  std::int64_t truncate_steps = 0;  ///< not of `sqrt` and `optimal`; 0: no truncation
 
   friend auto operator<=>(const RecomputeChoice&, const RecomputeChoice&) = default;
 };
-/// "data_drop", "optimal 12"
+/// "data_drop", "optimal 12", "keep_backward truncated 50"
 [[nodiscard]] std::string to_string(const RecomputeChoice& choice);
 
 /// An unrolled LSTM as the closed forms see it: input as wide as the hidden state.
@@ -72,7 +73,8 @@ struct MemoryPart {
 /// or besides it: hidden_kept),
 /// scratch (data drop: the rest of one cell, shared by all; sqrt: state and values of one segment
 /// of all layers; optimal: of one step of all layers), output, weights, reserved. Checkpoints of
-/// sqrt and optimal are states without gradients. ContractViolation for sizes below 1.
+/// sqrt and optimal are states without gradients. Truncated, cells and output are those of one
+/// segment, with the states before it. ContractViolation for sizes below 1.
 [[nodiscard]] std::vector<MemoryPart> training_memory(const RecurrentNetwork& network,
                                                       const RecomputeChoice& choice,
                                                       std::int64_t batch,

@@ -2,6 +2,7 @@
 #include "sim/base/error.hpp"
 #include "workloads/entry_options.hpp"
 #include "workloads/pipeline/iteration_options.hpp"
+#include "workloads/pipeline/layer_training.hpp"
 #include "workloads/pipeline/layer_workloads.hpp"
 #include "workloads/pipeline/layered_pipeline.hpp"
 #include "workloads/pipeline/partition_file_json.hpp"
@@ -165,6 +166,25 @@ WorkloadInfo layered_workload(const char* name, const char* model_name) {
 }
 
 }  // namespace
+
+WorkloadInfo layer_file_training_workload() {
+  const LayerWorkload& model = model_named("file");
+  std::vector<OptionSpec> options = model.options;
+  options.push_back(size_option("batch", 32, "samples trained at once", 1, 1 << 16));
+  options.push_back({.name = "include_tensors",
+                     .default_value = true,
+                     .doc = "with tensors, for memory accounting"});
+  const auto make = [](const Options& o) {
+    LayerGraph graph = read_layer_file(o.text("path")).graph;
+    return layer_training(with_samples(std::move(graph), o.integer("batch")),
+                          o.flag("include_tensors"));
+  };
+  return {.name = "layer_file_training",
+          .summary = fmt::format(
+              "a training step on one device, a task for each pass of a layer; {}", model.summary),
+          .options = std::move(options),
+          .make = make};
+}
 
 double optimizer_copies(const Options& o) {
   const auto value = [&o](const char* name) -> const OptionValue* {

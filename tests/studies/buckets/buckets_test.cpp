@@ -209,6 +209,29 @@ TEST_CASE("memory and time of every choice, and which are worth it") {
   CHECK(memory_time_points(other, nullptr).empty());
 }
 
+TEST_CASE("truncation is compared where a setup asks for it, and needs less memory") {
+  const BucketSpec spec = parsed(small_study(
+      R"({"training": [{"batch": 4}, {"batch": 4, "truncate_steps": 3, "recompute": "auto"}],
+          "scenario": {"machine": {"base": "m40", "memory_capacity_gib": 0.0625}}})"));
+  REQUIRE(spec.training.size() == 3);
+  CHECK(to_string(spec.training[2].recompute) == "data_drop truncated 3");
+  const std::vector<MemoryTimePoint> points = memory_time_points(spec, nullptr);
+  int compared = 0;
+  for (const MemoryTimePoint& cut : points) {
+    if (cut.setup.recompute.truncate_steps == 0) continue;
+    CHECK(cut.setup.recompute.truncate_steps == 3);
+    for (const MemoryTimePoint& whole : points) {
+      TrainingSetup same = cut.setup;
+      same.recompute.truncate_steps = 0;
+      if (whole.setup != same) continue;
+      CHECK(cut.memory < whole.memory);
+      CHECK(cut.step != whole.step);
+      ++compared;
+    }
+  }
+  CHECK(compared >= 4);
+}
+
 TEST_CASE("on two ranks a pass has half the iterations, which sum gradients besides") {
   const BucketSpec spec = parsed(small_study(
       R"({"training": [{"batch": 4}, {"batch": 4, "ranks": 2}], "rule": "fixed_step",
@@ -424,10 +447,11 @@ TEST_CASE("what is wrong with a study is named by file and place") {
             .find("study.json: /scenario: /workload") == 0);
   CHECK(problem(small_study(R"({"scenario": {"machine": ["m40", "v100"]}})"))
             .find("expected one scenario") != std::string::npos);
-  CHECK(
-      problem(small_study(R"({"scenario": {"workload": {"recompute": "sqrt"}}})"))
-          .find("/scenario/workload: found recompute or checkpoints, expected them in /training") !=
-      std::string::npos);
+  CHECK(problem(small_study(R"({"scenario": {"workload": {"recompute": "sqrt"}}})"))
+            .find("/scenario/workload: found recompute, checkpoints or truncate_steps, expected "
+                  "them in /training") != std::string::npos);
+  CHECK(problem(small_study(R"({"training": {"truncate_steps": 4, "recompute": "sqrt"}})"))
+            .find("/training/recompute: found sqrt with truncate_steps") != std::string::npos);
   CHECK(problem(small_study(R"({"training": {"batch": "most"}})")).find("/training") !=
         std::string::npos);
   CHECK(problem(small_study(R"({"training": {"sorting": "length"}})")).find("/training") !=

@@ -15,9 +15,11 @@
 #include <nlohmann/json.hpp>
 
 #include <cmath>
+#include <cstdint>
 #include <filesystem>
 #include <sstream>
 #include <string>
+#include <utility>
 
 namespace schedlab {
 namespace {
@@ -139,6 +141,62 @@ TEST_CASE("batches by bucket and packed rows train for real, as was predicted of
   CHECK(rows[4]["predicted_batching_gain"].get<double>() > 1.5);
 }
 
+TEST_CASE("passes from files train on the same sequences, whatever reads them") {
+  const auto executed = [](const std::string& rest) {
+    const BucketSpec spec = parsed(small_study(rest));
+    const BucketStudy study = run_bucket_study(spec, nullptr, nothing);
+    StudyProgress kept;
+    return std::pair{execute_epochs(study, one_worker, kept, nullptr, nothing),
+                     spec.data[0].lengths};
+  };
+  const auto made_up = executed(R"({"chunk_sequences": 32, "training": {"batch": 8}})").first;
+  for (const int producers : {1, 3}) {
+    const auto [read, lengths] = executed(fmt::format(
+        R"({{"chunk_sequences": 32, "training": {{"batch": 8}},
+            "reading": {{"bandwidth_gb_per_s": 0.000001, "bytes_per_step": 256,
+                         "producers": {}, "chunks_ahead": 1}}}})",
+        producers));
+    REQUIRE(read.epochs.size() == made_up.epochs.size());
+    std::int64_t steps = 0;
+    for (const std::int64_t length : lengths) steps += length;
+    for (std::size_t i = 0; i < read.epochs.size(); ++i) {
+      const EpochRun& run = read.epochs[i].runs.front();
+      CHECK(run.first_error == made_up.epochs[i].runs.front().first_error);
+      CHECK(run.last_error == made_up.epochs[i].runs.front().last_error);
+      CHECK(run.read == Bytes{256 * steps});
+      CHECK(run.waiting > Duration{0});
+      CHECK(run.total >= run.training + run.waiting);
+      CHECK(made_up.epochs[i].runs.front().read == Bytes{0});
+      // A thousandth of a megabyte a second: reading is what takes time.
+      const EpochTime& predicted = read.epochs[i].predicted_pass;
+      CHECK(predicted.training == read.epochs[i].predicted);
+      CHECK(predicted.waiting > 100 * predicted.training);
+    }
+  }
+}
+
+TEST_CASE("truncated passes train in the memory that was predicted, less than whole ones") {
+  const BucketSpec spec = parsed(small_study(
+      R"({"training": [{"batch": 8}, {"batch": 8, "truncate_steps": 4},
+                       {"batch": 8, "truncate_steps": 4, "recompute": "data_drop"}],
+          "rule": "fixed_step"})"));
+  const BucketStudy study = run_bucket_study(spec, nullptr, nothing);
+  StudyProgress kept;
+  const ExecutedStudy executed = execute_epochs(study, one_worker, kept, nullptr, nothing);
+  REQUIRE(executed.epochs.size() == 6);
+  for (const ExecutedEpoch& pass : executed.epochs) {
+    CHECK(pass.runs.front().finite);
+    CHECK(pass.runs.front().last_error < pass.runs.front().first_error);
+    CHECK(std::abs(*pass.memory_error()) < 0.05);
+  }
+  const auto peak = [&](std::size_t row) { return executed.epochs[row].runs[0].tensors_peak; };
+  CHECK(peak(2) < peak(0));
+  CHECK(peak(4) < peak(2));
+  // Dropped values change no gradient, cut gradients do.
+  CHECK(executed.epochs[4].runs[0].last_error == executed.epochs[2].runs[0].last_error);
+  CHECK(executed.epochs[2].runs[0].last_error != executed.epochs[0].runs[0].last_error);
+}
+
 TEST_CASE("passes that are kept are not run again, and a stop keeps those that are done") {
   const BucketSpec spec =
       parsed(small_study(R"({"training": {"batch": 8}, "rule": "fixed_step"})"));
@@ -166,6 +224,8 @@ TEST_CASE("what cannot be executed is refused before anything is simulated") {
                     "training": {"batch": 8}})")
             .find("\"bidirectional\": \"none\"") != std::string::npos);
   CHECK(refusal(R"({"scenario": {"workload": {"optimizer": "adam"}}})").find("sgd") !=
+        std::string::npos);
+  CHECK(refusal(R"({"reading": {"bytes_per_step": 100}})").find("a multiple of 4 from 192 on") !=
         std::string::npos);
 }
 

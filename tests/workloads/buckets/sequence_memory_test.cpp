@@ -195,6 +195,26 @@ TEST_CASE("checkpoints keep fewer states than data drop, and less memory") {
   CHECK(cells(Recompute::optimal, 5) == 5 * 40 * 4 + 280 * 4);
 }
 
+TEST_CASE("truncation holds one segment, its scores, and the states before it") {
+  const RecurrentNetwork network{
+      .layers = 2, .hidden = 10, .input = 1, .classes = 7, .output_copies = 1, .weight_copies = 1};
+  const auto part = [&](const RecomputeChoice& choice, const char* name) {
+    for (const MemoryPart& found : training_memory(network, choice, 1, 100)) {
+      if (found.name == name) return found.bytes.count();
+    }
+    return std::int64_t{0};
+  };
+  const RecomputeChoice kept{.truncate_steps = 25};
+  // 2 * 7 * 10 values of 2 * 25 cells, and 2 * 10 values before each of 2 layers.
+  CHECK(part(kept, "cells") == 4 * (140 * 50 + 20 * 2));
+  CHECK(part(kept, "output") == 4 * 25 * 7);
+  CHECK(part(kept, "input") == 4 * 100);
+  const RecomputeChoice dropped{.kind = Recompute::data_drop, .truncate_steps = 25};
+  CHECK(part(dropped, "cells") == 4 * (40 * 50 + 20 * 2));
+  CHECK(part({.truncate_steps = 200}, "cells") == part({}, "cells"));
+  CHECK(to_string(dropped) == "data_drop truncated 25");
+}
+
 TEST_CASE("the largest batch fits and the next one does not") {
   const auto linear = [](std::int64_t batch) { return Bytes{100 + 7 * batch}; };
   for (std::int64_t capacity = 90; capacity < 400; ++capacity) {

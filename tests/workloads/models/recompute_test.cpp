@@ -309,6 +309,82 @@ TEST_CASE("less is kept, less memory is needed, more is computed") {
   CHECK(flops[Recompute::optimal] > flops[Recompute::sqrt]);
 }
 
+TEST_CASE("a truncated step does the same work but for the first hidden_1 of each segment") {
+  for (const Recompute recompute : {Recompute::keep_backward, Recompute::data_drop}) {
+    RecurrentSpec spec = training(recompute);
+    auto whole = tasks_by_operation(recurrent(spec));
+    spec.truncate_steps = 6;  // 6, 6, 6, 2
+    auto segments = tasks_by_operation(recurrent(spec));
+    CHECK(whole["loss"] == 1);
+    CHECK(segments["loss"] == 4);
+    CHECK(whole["hidden_1"] - segments["hidden_1"] == 3U * 4U);
+    for (auto* counts : {&whole, &segments}) {
+      counts->erase("loss");
+      counts->erase("hidden_1");
+    }
+    CHECK(segments == whole);
+  }
+}
+
+TEST_CASE("a segment's products wait for the gradients of the one before") {
+  RecurrentSpec spec = training(Recompute::keep_backward);
+  spec.truncate_steps = 5;
+  for (const Granularity granularity : {Granularity::fine, Granularity::coarse}) {
+    spec.granularity = granularity;
+    const bool fine = granularity == Granularity::fine;
+    const TaskGraph graph = recurrent(spec);
+    const auto before = ancestors(graph);
+    for (std::int16_t layer = 0; layer < spec.layers; ++layer) {
+      TaskId product;
+      TaskId gradient;
+      for (const TaskId task : graph.tasks()) {
+        const Tags& tags = graph.tags(task);
+        if (tags.layer != layer) continue;
+        const std::string& of = graph.operation(task).name;
+        if (tags.step == 5 && of == (fine ? "recurrent_gemm" : "node_forward")) product = task;
+        if (tags.step == 0 && of == (fine ? "cell" : "node")) gradient = task;
+      }
+      CHECK(before[product.value()][gradient.value()]);
+    }
+    spec.tensors = false;
+    CHECK(ancestors(recurrent(spec)) == before);
+    spec.tensors = true;
+  }
+}
+
+TEST_CASE("shorter segments need less memory, and less still with data drop") {
+  const auto peak_of = [](Recompute recompute, std::int64_t segment) {
+    RecurrentSpec spec = training(recompute);
+    spec.steps = 100;
+    spec.truncate_steps = segment;
+    return SerialMemory{recurrent(spec)}.peak();
+  };
+  std::int64_t last = peak_of(Recompute::keep_backward, 0);
+  CHECK(peak_of(Recompute::keep_backward, 100) == last);
+  for (const std::int64_t segment : {50, 20, 5}) {
+    const std::int64_t kept = peak_of(Recompute::keep_backward, segment);
+    CHECK(kept < last);
+    CHECK(peak_of(Recompute::data_drop, segment) < kept);
+    last = kept;
+  }
+}
+
+TEST_CASE("what segments cannot be combined with is refused by name") {
+  const auto refused = [](const char* option, auto change) {
+    RecurrentSpec spec = training(Recompute::keep_backward);
+    spec.truncate_steps = 5;
+    change(spec);
+    CHECK_THROWS_WITH_AS(
+        static_cast<void>(recurrent(spec)), doctest::Contains(option), InfeasibleError);
+  };
+  refused("pass", [](RecurrentSpec& s) { s.pass = RecurrentPass::backward; });
+  refused("bidirectional", [](RecurrentSpec& s) { s.bidirectional = Bidirectional::all; });
+  refused("recompute", [](RecurrentSpec& s) { s.recompute = Recompute::sqrt; });
+  refused("input_steps", [](RecurrentSpec& s) { s.input_steps = 2; });
+  refused("hidden_2_steps", [](RecurrentSpec& s) { s.hidden_2_steps = 2; });
+  refused("hidden_1_slices", [](RecurrentSpec& s) { s.hidden_1_slices = 2; });
+}
+
 TEST_CASE("more checkpoints need more memory and less work") {
   std::int64_t last_peak = 0;
   std::size_t last_tasks = 1'000'000;

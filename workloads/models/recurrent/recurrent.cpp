@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -64,6 +65,36 @@ void check_recomputation(const RecurrentSpec& spec) {
     const std::int64_t slots = std::min(checkpoints_of(spec), spec.steps - 1);
     detail::check_nodes("lstm", spec.layers, min_forward_steps(spec.steps, slots));
   }
+}
+
+/// Segments follow each other, step by step.
+void check_truncation(const RecurrentSpec& spec) {
+  if (spec.truncate_steps == 0) return;
+  const auto expect = [](bool met, const char* option, std::string found, const char* expected) {
+    if (met) return;
+    throw InfeasibleError(
+        fmt::format("truncate_steps trains segment by segment; set \"{}\": {}", option, expected),
+        option,
+        std::move(found),
+        expected);
+  };
+  const bool by_segments =
+      spec.recompute != Recompute::sqrt && spec.recompute != Recompute::optimal;
+  expect(spec.pass == RecurrentPass::training,
+         "pass",
+         spec.pass == RecurrentPass::forward ? "forward" : "backward",
+         "\"training\"");
+  expect(spec.bidirectional == Bidirectional::none,
+         "bidirectional",
+         spec.bidirectional == Bidirectional::first ? "first" : "all",
+         "\"none\"");
+  expect(by_segments,
+         "recompute",
+         std::string{to_string(spec.recompute)},
+         "\"keep_backward\", \"data_drop\" or \"keep_all\"");
+  expect(spec.input_steps == 1, "input_steps", std::to_string(spec.input_steps), "1");
+  expect(spec.hidden_2_steps == 1, "hidden_2_steps", std::to_string(spec.hidden_2_steps), "1");
+  expect(spec.hidden_1_slices == 1, "hidden_1_slices", std::to_string(spec.hidden_1_slices), "1");
 }
 
 void check_slices(const RecurrentSpec& spec) {
@@ -129,8 +160,10 @@ void check(const RecurrentSpec& spec) {
                    fmt::format("recurrent: checkpoints is {}", spec.checkpoints));
   SCHEDLAB_EXPECTS(spec.projection >= 0,
                    fmt::format("recurrent: projection is {}", spec.projection));
+  not_negative(spec.truncate_steps, "truncate_steps");
   check_projection(spec);
   check_recomputation(spec);
+  check_truncation(spec);
   check_slices(spec);
 }
 
@@ -149,15 +182,17 @@ class Generator {
  private:
   [[nodiscard]] bool training() const { return spec_.pass == RecurrentPass::training; }
   [[nodiscard]] std::size_t estimated_tasks() const;
+  /// Of one step.
   [[nodiscard]] std::int64_t output_elements(RecurrentStack& stack) const {
     const std::int64_t width = stack.top().front()->shape().output();
-    return spec_.steps * spec_.batch * width * static_cast<std::int64_t>(stack.top().size());
+    return spec_.batch * width * static_cast<std::int64_t>(stack.top().size());
   }
   void fill(Steps& steps, TaskId task, TensorId tensor) {
     std::fill(steps.begin(), steps.end(), detail::Value{task, tensor, true});
   }
   void add_transfer_in();
-  void add_loss(RecurrentStack& stack);
+  void add_loss(RecurrentStack& stack, std::int64_t first);
+  void add_segments(RecurrentStack& stack);
   void add_backward(RecurrentStack& stack);
   void add_transfer_out();
 
@@ -165,7 +200,8 @@ class Generator {
   GraphEmitter out_;
   Steps input_;            // x, one tensor
   Steps output_gradient_;  // dy, one tensor
-  TaskId loss_;
+  TaskId loss_;            // of the segment emitted last
+  TensorId target_;
   TensorId loss_value_;
 };
 
@@ -194,6 +230,7 @@ TaskGraph Generator::build() && {
                .weight_units = spec_.weight_units};
   chain.pass = spec_.pass;
   chain.recompute = spec_.recompute;
+  if (truncated(spec_)) chain.segment = segment_steps(spec_);
   RecurrentStack stack{out_,
                        chain,
                        {.count = spec_.layers,
@@ -206,19 +243,22 @@ TaskGraph Generator::build() && {
   if (spec_.pass == RecurrentPass::backward) {
     fill(output_gradient_,
          TaskId::none(),
-         out_.tensor("dy", -1, GraphEmitter::no_step, output_elements(stack), true));
+         out_.tensor("dy", -1, GraphEmitter::no_step, spec_.steps * output_elements(stack), true));
     stack.add_borders();
   }
   if (copied) add_transfer_in();
-  if (spec_.pass != RecurrentPass::backward) stack.forward();
-  if (training()) {
-    add_loss(stack);
+  if (truncated(spec_)) {
     stack.add_borders();
+    add_segments(stack);
+  } else {
+    if (spec_.pass != RecurrentPass::backward) stack.forward();
+    if (training()) {
+      add_loss(stack, 0);
+      stack.add_borders();
+    }
+    if (spec_.pass != RecurrentPass::forward) add_backward(stack);
   }
-  if (spec_.pass != RecurrentPass::forward) {
-    add_backward(stack);
-    stack.add_reductions();
-  }
+  if (spec_.pass != RecurrentPass::forward) stack.add_reductions();
   if (training()) {
     stack.add_updates(spec_.optimizer);
     if (spec_.transfers) add_transfer_out();
@@ -249,22 +289,48 @@ void Generator::add_transfer_in() {
   fill(input_, transfer, input_.front().tensor);
 }
 
-void Generator::add_loss(RecurrentStack& stack) {
-  const std::int64_t elements = output_elements(stack);
+/// Of the segment that begins with step `first`.
+void Generator::add_loss(RecurrentStack& stack, std::int64_t first) {
+  const std::int64_t steps = std::min(segment_steps(spec_), spec_.steps - first);
+  const std::int64_t elements = steps * output_elements(stack);
+  const TaskId before = loss_;
   loss_ = out_.task(
       out_.operation("loss", TaskClass::critical_pointwise, {loss_kernel(elements, spec_.type)}),
       -1,
-      -1);
+      truncated(spec_) ? first : -1);
+  out_.edge(before, loss_);
+  const auto of_segment = [&](const Steps& all) {
+    return std::span{all}.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(steps));
+  };
   for (const RecurrentChain* chain : stack.top()) {
     out_.edge(chain->final_h().task, loss_);  // the last step; after all others
-    for (const detail::Value& value : chain->outputs()) out_.reads(loss_, value.tensor);
+    for (const detail::Value& value : of_segment(chain->outputs())) out_.reads(loss_, value.tensor);
   }
-  out_.reads(loss_, out_.tensor("y", -1, GraphEmitter::no_step, elements, true));
-  const TensorId gradient = out_.tensor("dy", -1, GraphEmitter::no_step, elements, false);
-  loss_value_ = out_.tensor("loss", -1, GraphEmitter::no_step, 1, false);
+  if (first == 0) {
+    const std::int64_t of_all = spec_.steps * output_elements(stack);
+    target_ = out_.tensor("y", -1, GraphEmitter::no_step, of_all, true);
+  }
+  out_.reads(loss_, target_);
+  const TensorId gradient =
+      out_.tensor("dy", -1, truncated(spec_) ? first : GraphEmitter::no_step, elements, false);
+  if (first == 0) {
+    loss_value_ = out_.tensor("loss", -1, GraphEmitter::no_step, 1, false, truncated(spec_));
+  }
   out_.writes(loss_, gradient);
   out_.writes(loss_, loss_value_);
-  fill(output_gradient_, loss_, gradient);
+  for (std::int64_t step = first; step < first + steps; ++step) {
+    output_gradient_[static_cast<std::size_t>(step)] = {loss_, gradient, true};
+  }
+}
+
+/// Each forward, its loss, and backward.
+void Generator::add_segments(RecurrentStack& stack) {
+  for (std::int64_t first = 0; first < spec_.steps; first += segment_steps(spec_)) {
+    const std::int64_t last = std::min(first + segment_steps(spec_), spec_.steps);
+    for (std::int64_t step = first; step < last; ++step) stack.forward_step(step);
+    add_loss(stack, first);
+    for (std::int64_t step = last; step-- > first;) stack.backward_step(spec_.steps - 1 - step);
+  }
 }
 
 void Generator::add_backward(RecurrentStack& stack) {

@@ -83,7 +83,19 @@ struct RecurrentSpec {
   Optimizer optimizer = Optimizer::sgd;            ///< of pass training
   Recompute recompute = Recompute::keep_backward;  ///< of pass training
   std::int64_t checkpoints = 0;  ///< states that `optimal` keeps; 0: as many as `sqrt`
+  /// Of pass training: gradients do not pass from one segment of so many steps to the one before;
+  /// 0: they flow through all steps.
+  std::int64_t truncate_steps = 0;
 };
+
+/// Steps of a segment of truncated back-propagation; all, where nothing is truncated.
+[[nodiscard]] inline std::int64_t segment_steps(const RecurrentSpec& spec) {
+  const bool cut = spec.truncate_steps > 0 && spec.truncate_steps < spec.steps;
+  return cut ? spec.truncate_steps : spec.steps;
+}
+[[nodiscard]] inline bool truncated(const RecurrentSpec& spec) {
+  return segment_steps(spec) < spec.steps;
+}
 
 /// Number of chains: one per layer, two per bidirectional layer. Chains count from the bottom, the
 /// forward direction of a layer before its reverse one; their number is the `layer` tag of tasks.
@@ -155,6 +167,12 @@ struct RecurrentSpec {
 /// 19 values per hidden element of an LSTM in all, as system S2 counts them; `keep_backward` has 6,
 /// as the backward kernel computes tanh(c) anew.
 ///
+/// Truncated back-propagation (`truncate_steps` k, pass training): steps go k at a time through
+/// forward, a loss of these steps, and backward; h and c go on to the next segment, no gradient
+/// comes back from it, and hidden_1 of a segment's first step is left out. The next segment's
+/// products wait for the cell of that step, so one segment's values are there at a time. All
+/// segments add into one gradient of the weights, which are updated once.
+///
 /// Cuts of the backward pass that trade products for others of equal results, but for the order of
 /// sums:
 ///   hidden_2_steps k   one hidden_2[k * batch, width] for k steps, as one task after their cells:
@@ -175,14 +193,16 @@ struct RecurrentSpec {
 /// the hidden state, of a GRU, or with separate_gates; InfeasibleError if the graph or a tensor
 /// would be too large, for recomputation in another pass than training or with input_steps or
 /// hidden_2_steps other than 1, for slices that do not divide k of hidden_1, for separate_gates of
-/// anything but an LSTM's backward pass at `matmul` with tensors, and for `sqrt` and `optimal` of
-/// bidirectional layers, which do not advance by steps.
+/// anything but an LSTM's backward pass at `matmul` with tensors, for `sqrt` and `optimal` of
+/// bidirectional layers, which do not advance by steps, and for truncation of bidirectional layers,
+/// in another pass than training, with `sqrt` or `optimal`, or with a cut of the backward pass.
 /// Cost    O(layers * steps); about 0.3 s for a million tasks with tensors.
 /// Source  TurboLSTM's partition and task classes; accumulation modes, granularities, cuts and
 /// borders are ours; input_steps: Appleyard, Kocisky, Blunsom, arXiv 1604.01946 (their program: 2);
 /// GRU: Cho et al., arXiv 1406.1078; projection: Sak, Senior, Beaufays, arXiv 1402.1128 (without
-/// peepholes and the part that does not recur); bidirectional layers: Schuster and Paliwal, IEEE
-/// Trans. Signal Processing 45(11), 1997, doi 10.1109/78.650093.
+/// peepholes and the part that does not recur); truncation: Williams and Peng, Neural Computation
+/// 2(4), 1990, doi 10.1162/neco.1990.2.4.490 (their BPTT(h; h') with h = h'); bidirectional layers:
+/// Schuster and Paliwal, IEEE Trans. Signal Processing 45(11), 1997, doi 10.1109/78.650093.
 [[nodiscard]] TaskGraph recurrent(const RecurrentSpec& spec);
 
 }  // namespace schedlab

@@ -41,8 +41,8 @@ Kernel RecurrentChain::skip_kernel(std::int64_t upstream) const {
 
 /// Of nodes in one task, whose kernels depend on the gradients that arrive and on the slices of dh.
 std::int64_t RecurrentChain::data_key(std::int64_t step) const {
-  return 4 * upstream_count(step) + (slices_read(step) > 1 ? 2 : 0) +
-         (slices_written(step) > 1 ? 1 : 0);
+  return 8 * upstream_count(step) + (begins_segment(step) ? 4 : 0) +
+         (slices_read(step) > 1 ? 2 : 0) + (slices_written(step) > 1 ? 1 : 0);
 }
 
 std::vector<Kernel> RecurrentChain::node_kernels(std::int64_t step) const {
@@ -54,7 +54,7 @@ std::vector<Kernel> RecurrentChain::node_kernels(std::int64_t step) const {
     kernels.push_back(inner_gradient_kernel());
   }
   kernels.push_back(node_cell_kernel(upstream, slices_read(step)));
-  kernels.push_back(hidden_1_kernel(s, slices_written(step)));
+  if (!begins_segment(step)) kernels.push_back(hidden_1_kernel(s, slices_written(step)));
   kernels.push_back(hidden_2_kernel(s));
   if (residual_ != nullptr) kernels.push_back(skip_kernel(upstream));
   if (whole_nodes()) {
@@ -147,7 +147,7 @@ RecurrentChain::Node RecurrentChain::add_data_tasks(std::int64_t step) {
     return {.first = all,
             .candidate = two_parts() ? all : TaskId::none(),
             .cell = all,
-            .hidden_1 = all,
+            .hidden_1 = begins_segment(step) ? TaskId::none() : all,
             .hidden_2 = all,
             .residual = residual_ != nullptr ? all : TaskId::none()};
   }
@@ -175,8 +175,10 @@ RecurrentChain::Node RecurrentChain::add_data_tasks(std::int64_t step) {
       op_cell, cell_key, "cell", pointwise, [&] { return node_cell_kernel(upstream, read); });
   if (!two_parts()) node.first = node.cell;
   const std::int64_t written = slices_written(step);
-  node.hidden_1 =
-      single(op_hidden_1, written, "hidden_1", matmul, [&] { return hidden_1_kernel(s, written); });
+  if (!begins_segment(step)) {
+    node.hidden_1 = single(
+        op_hidden_1, written, "hidden_1", matmul, [&] { return hidden_1_kernel(s, written); });
+  }
   if (outputs_batched()) return node;
   node.hidden_2 = single(op_hidden_2, 0, "hidden_2", matmul, [&] { return hidden_2_kernel(s); });
   if (residual_ != nullptr) {
@@ -188,7 +190,7 @@ RecurrentChain::Node RecurrentChain::add_data_tasks(std::int64_t step) {
 
 void RecurrentChain::add_data_edges(std::int64_t step, const Node& node) {
   const auto at = static_cast<std::size_t>(step);
-  out_.edge(node.cell, node.hidden_1);
+  if (node.hidden_1.valid()) out_.edge(node.cell, node.hidden_1);
   if (node.hidden_2.valid()) out_.edge(node.cell, node.hidden_2);
   if (two_parts()) {
     out_.edge(node.first, node.candidate);
@@ -196,7 +198,7 @@ void RecurrentChain::add_data_edges(std::int64_t step, const Node& node) {
   }
   if (has_candidate()) {
     out_.edge(node.first, node.cell);
-    out_.edge(node.first, node.hidden_1);
+    if (node.hidden_1.valid()) out_.edge(node.first, node.hidden_1);
     if (node.hidden_2.valid()) out_.edge(node.first, node.hidden_2);
   }
   out_.edge(recomputed_by_[at], node.first);
@@ -209,7 +211,8 @@ void RecurrentChain::add_data_edges(std::int64_t step, const Node& node) {
   if (node.residual.valid()) out_.edge(node.hidden_2, node.residual);
   if (training()) {
     if (node.hidden_2.valid()) weight_readers_.push_back(node.hidden_2);
-    if (is_first(step)) weight_readers_.push_back(node.hidden_1);  // after all earlier ones
+    // After all earlier ones; of segments the cells, which weight gradients need, wait for them.
+    if (is_first(step) && node.hidden_1.valid()) weight_readers_.push_back(node.hidden_1);
   }
 }
 
@@ -248,7 +251,7 @@ void RecurrentChain::add_candidate_tensors(std::int64_t step, const Node& node) 
   out_.reads(node.cell, partial);
   out_.reads(node.cell, gates_[at]);
   out_.reads(node.cell, h_before(step));
-  out_.reads(node.hidden_1, candidate_gradient_);
+  if (node.hidden_1.valid()) out_.reads(node.hidden_1, candidate_gradient_);
   if (node.hidden_2.valid()) out_.reads(node.hidden_2, candidate_gradient_);
 }
 
@@ -270,25 +273,28 @@ void RecurrentChain::add_data_tensors(std::int64_t step, const Node& node) {
   const std::int64_t cells = s.batch * s.hidden;
   read_incoming(step, node);
 
-  const bool last = is_first(step) && !initial_h_.task.valid();  // a result of the graph
-  const std::int64_t kept_by_first = has_candidate() ? 2 : 0;    // dn, dz
+  // A result of the graph.
+  const bool last = is_first(step) && !initial_h_.task.valid() && spec_.segment == 0;
+  const std::int64_t kept_by_first = has_candidate() ? 2 : 0;  // dn, dz
   gate_gradient_ = tensor("dG", step, (cells_.gate_gradients - kept_by_first) * cells, false);
   if (has_candidate()) add_candidate_tensors(step, node);
   if (projected()) add_projection_tensors(step, node);
   carry_ = tensor(cells_.cell_state ? "dc" : "dcarry", before(step), cells, last);
-  dh_ = tensor("dh", before(step), slices_written(step) * s.batch * s.output(), last);
+  const bool flows_on = node.hidden_1.valid();
+  dh_ = flows_on ? tensor("dh", before(step), slices_written(step) * s.batch * s.output(), last)
+                 : TensorId::none();
   const bool own_output = node.hidden_2.valid();
   if (own_output) {
     dx_[at].tensor = tensor("dx", step, s.batch * s.width, spec_.returns_input_gradients);
   }
   out_.writes(node.cell, gate_gradient_);
   out_.writes(node.cell, carry_);
-  out_.writes(node.hidden_1, dh_);
+  if (flows_on) out_.writes(node.hidden_1, dh_);
   if (own_output) out_.writes(node.hidden_2, dx_[at].tensor);
-  out_.reads(node.hidden_1, recurrent_weights_);
+  if (flows_on) out_.reads(node.hidden_1, recurrent_weights_);
   if (own_output) out_.reads(node.hidden_2, input_weights_);
-  if (node.hidden_1 != node.cell) {
-    out_.reads(node.hidden_1, gate_gradient_);
+  if (node.hidden_2 != node.cell) {
+    if (flows_on) out_.reads(node.hidden_1, gate_gradient_);
     if (own_output) out_.reads(node.hidden_2, gate_gradient_);
   }
   if (!node.residual.valid()) return;
@@ -404,9 +410,9 @@ void RecurrentChain::add_weights(std::int64_t step, const Node& node) {
     pending_.recurrent.push_back(h_before(step));
   }
   const std::int64_t gathered = pending_.steps;
-  if (gathered < steps_per_weight_task() && !is_first(step)) return;
+  if (gathered < steps_per_weight_task() && !ends_sums(step)) return;
 
-  const std::int64_t tag = weights_at_once() ? -1 : step;
+  const std::int64_t tag = weights_at_once() && spec_.segment == 0 ? -1 : step;
   for (const GradientIndex index : gradient_indices_) {
     const TaskId id =
         whole_nodes() ? node.cell

@@ -150,11 +150,20 @@ void RecurrentChain::forward(std::int64_t i) {
   if (inputs_batched() && i % input_group() == 0) add_input_group(i);
   const ForwardNode node = add_forward_tasks(step);
   add_forward_edges(step, node);
+  if (begins_segment(step)) begin_segment(node);
   outputs_[static_cast<std::size_t>(step)].task =
       node.residual.valid() ? node.residual : node.output;
   if (out_.with_tensors()) add_forward_tensors(step, node);
   forward_cell_ = node.output;
   last_forward_ = step;
+}
+
+/// After the gradients of the segment before, none of which goes on.
+void RecurrentChain::begin_segment(const ForwardNode& node) {
+  for (const TaskId task : {node.input, node.recurrent}) out_.edge(node_.cell, task);
+  node_ = {};
+  dh_ = TensorId::none();
+  carry_ = TensorId::none();
 }
 
 /// The input products of the i-th step and those after it, as one.

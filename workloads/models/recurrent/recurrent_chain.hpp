@@ -24,6 +24,7 @@ struct ChainSpec {
   RecurrentCut cut;
   RecurrentPass pass = RecurrentPass::backward;
   Recompute recompute = Recompute::keep_backward;
+  std::int64_t segment = 0;  ///< steps that gradients flow through, not of `reverse`; 0: all
 };
 
 /// Steps of a chain whose hidden_2 are one task; 1 where it is none.
@@ -176,6 +177,15 @@ class RecurrentChain {
   [[nodiscard]] bool is_first(std::int64_t step) const {
     return step == (spec_.reverse ? spec_.steps - 1 : 0);
   }
+  /// Truncated back-propagation: the last gradient node of its segment.
+  [[nodiscard]] bool begins_segment(std::int64_t step) const {
+    return spec_.segment > 0 && step % spec_.segment == 0;
+  }
+  /// No gradient node that uses what this one adds up follows at once.
+  [[nodiscard]] bool ends_sums(std::int64_t step) const {
+    return is_first(step) || begins_segment(step);
+  }
+  void begin_segment(const ForwardNode& node);
   [[nodiscard]] TensorId h_before(std::int64_t step) const;
   [[nodiscard]] TensorId c_before(std::int64_t step) const;
   [[nodiscard]] std::int64_t upstream_count(std::int64_t step) const;

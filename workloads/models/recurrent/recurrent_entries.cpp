@@ -80,6 +80,11 @@ std::vector<OptionSpec> recurrent_options() {
                                         "steps whose state recompute optimal keeps, besides the "
                                         "first input; 0: as many as sqrt",
                                         0));
+  options.push_back(detail::size_option("truncate_steps",
+                                        0,
+                                        "of pass training: steps of a segment that no gradient "
+                                        "leaves (truncated back-propagation); 0: none",
+                                        0));
   options.push_back({.name = "host_memory",
                      .default_value = std::string{"pinned"},
                      .doc = "of pass training: where the batch comes from and the loss goes to; "
@@ -116,6 +121,7 @@ RecurrentSpec spec_from(const Options& o) {
   spec.pageable = o.text("host_memory") == "pageable";
   spec.recompute = enum_value<Recompute>(o.text("recompute"));
   spec.checkpoints = o.integer("checkpoints");
+  spec.truncate_steps = o.integer("truncate_steps");
   spec.tensors = o.flag("include_tensors");
   return spec;
 }
