@@ -330,6 +330,7 @@ def gru(
     include_tensors: Axis[bool] = True,
     recompute: Axis[str] = 'keep_backward',
     checkpoints: Axis[int] = 0,
+    truncate_steps: Axis[int] = 0,
     host_memory: Axis[str] = 'pinned',
     reset: Axis[str] = 'after',
     split: Axis[int] = 1,
@@ -414,6 +415,17 @@ def layer_file_pipeline(
     iterations: Axis[int] = 1,
 ) -> Workload: ...
 
+def layer_file_training(
+    *,
+    path: Any,
+    batch: Axis[int] = 32,
+    include_tensors: Axis[bool] = True,
+    split: Axis[int] = 1,
+    critical_partition: Axis[bool] = False,
+    partition_negligible: Axis[float] = 0.25,
+    iterations: Axis[int] = 1,
+) -> Workload: ...
+
 def listing(
     *,
     what: str = 'all',
@@ -493,6 +505,7 @@ def lstm(
     include_tensors: Axis[bool] = True,
     recompute: Axis[str] = 'keep_backward',
     checkpoints: Axis[int] = 0,
+    truncate_steps: Axis[int] = 0,
     host_memory: Axis[str] = 'pinned',
     projection: Axis[int] = 0,
     split: Axis[int] = 1,
