@@ -100,8 +100,8 @@ endfunction()
 
 # The libraries that are other ones where an optional package is missing (the test "layering" holds the rest to that). What
 # links them itself gets the label "optional": it is what the preset no-optional builds and runs. Nearly all tests link
-# them through the studies; those that execute a plan or start ranks say "optional" themselves.
-set(schedlab_optional_libraries schedlab::profiler schedlab::real_exec schedlab::calibration schedlab::cli)
+# them through the studies or the verbs; those that execute a plan or start ranks say "optional" themselves.
+set(schedlab_optional_libraries schedlab::profiler schedlab::real_exec schedlab::calibration)
 
 # schedlab_add_test(<name> SOURCES <c>... DEPENDS <targets>... LABELS <kinds>... [TIMEOUT <seconds>] [COST <seconds>]
 #                   [RANKS <n>] [UNSANITIZED <test case>...])
