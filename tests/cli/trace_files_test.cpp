@@ -291,7 +291,7 @@ TEST_CASE("a recording with traces of any other kind is read or refused by name"
   Rng rng{11};
   const json good = json::parse(own);
   std::size_t read = 0;
-  for (int i = 0; i < 60; ++i) {
+  for (int i = 0; i < 30; ++i) {
     json bad = good;
     damage(rng, i % 2 == 0 ? bad["otherData"] : bad["traceEvents"]);
     write_file_atomically(first, bad.dump());
