@@ -243,7 +243,7 @@ TEST_CASE("a damaged trace file is read or refused by name") {
   std::size_t refused = 0;
   for (const fs::path& whole : all_traces().files) {
     const json good = json::parse(read_file(whole));
-    for (int i = 0; i < 3; ++i) {
+    for (int i = 0; i < 6; ++i) {
       json bad = good;
       // Events are most of the file, and its head is what they refer to.
       for (std::uint64_t n = rng.below(3) + 1; n > 0; --n) {
@@ -283,7 +283,9 @@ TEST_CASE("a recording with traces of any other kind is read or refused by name"
       return false;
     }
   };
-  for (const fs::path& other : all_traces().files) {
+  const std::vector<fs::path>& others = all_traces().files;
+  for (std::size_t i = 0; i < others.size(); i += 5) {  // each takes a validation
+    const fs::path& other = others[i];
     CAPTURE(other.string());
     write_file_atomically(first, read_file(other));
     CHECK_FALSE(validate());
@@ -291,7 +293,7 @@ TEST_CASE("a recording with traces of any other kind is read or refused by name"
   Rng rng{11};
   const json good = json::parse(own);
   std::size_t read = 0;
-  for (int i = 0; i < 30; ++i) {
+  for (int i = 0; i < 20; ++i) {
     json bad = good;
     damage(rng, i % 2 == 0 ? bad["otherData"] : bad["traceEvents"]);
     write_file_atomically(first, bad.dump());
