@@ -70,7 +70,7 @@ void add_products(DataType type, std::int64_t step, std::vector<MeasuredKernel>&
   for (const ProductLayout layout : product_layouts) {
     for (std::int64_t rows = 16; rows <= 4096; rows *= step) {
       for (std::int64_t n = 64; n <= 4096; n *= step) {
-        for (std::int64_t k = 256; k <= 4096; k *= 4) {
+        for (std::int64_t k = 64; k <= 4096; k *= 4) {
           kernels.push_back(product_of(layout, rows, n, k, type));
         }
       }

@@ -25,6 +25,9 @@ CLI::App* add_to(CLI::App& app, BucketsOptions& options) {
   verb->add_option("SPEC", options.spec, "JSON file (schedlab schema buckets)")->required();
   verb->add_option("-o,--out", options.out, "Folder to write")->required();
   verb->add_flag("!--no-memory-time", options.memory_time, "Leave out what memory buys");
+  verb->add_flag("--no-sensitivity",
+                 options.no_sensitivity,
+                 "Report without how far the machine's numbers can be off");
   verb->add_option("--machine", options.machine, "Machine file instead of the spec's machine");
   verb->add_option(
           "--execute", options.execute, "Also run the passes for real: " + device_choices())

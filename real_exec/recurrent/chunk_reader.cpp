@@ -42,6 +42,7 @@ class OpenChunk {
     const char* at = reinterpret_cast<const char*>(values.data());  // NOLINT: bytes of floats
     for (std::size_t left = values.size() * sizeof(float); left > 0;) {
       const ssize_t done = ::write(file_, at, left);
+      if (done < 0 && errno == EINTR) continue;
       if (done < 0) fail_chunk("cannot write", path_);
       at += done;
       left -= static_cast<std::size_t>(done);
@@ -55,6 +56,7 @@ class OpenChunk {
     char* at = reinterpret_cast<char*>(values.data());  // NOLINT: bytes of floats
     for (std::size_t left = values.size() * sizeof(float); left > 0;) {
       const ssize_t done = ::read(file_, at, left);
+      if (done < 0 && errno == EINTR) continue;
       if (done <= 0) fail_chunk("cannot read", path_);
       at += done;
       left -= static_cast<std::size_t>(done);

@@ -130,6 +130,7 @@ std::string bucket_json(const BucketStudy& study) {
 }
 
 ReportDocument bucket_report(const BucketStudy& study,
+                             const Sensitivity* sensitivity,
                              const std::vector<std::string>& more_pictures) {
   ReportDocument report(study.spec->name);
   report.paragraph(answer_text(study), Tone::lead);
@@ -147,6 +148,10 @@ ReportDocument bucket_report(const BucketStudy& study,
     report.paragraph(batch_text(setup, batch, study.capacity));
   }
   for (std::size_t i = 1; i < pictures.size(); ++i) report.figure(std::move(pictures[i]));
+  if (sensitivity != nullptr) {
+    add_sensitivity(
+        report, *sensitivity, fmt::format("Two epochs on {}: ", study.spec->data.front().label));
+  }
   report.heading("All epochs");
   report.table(shown_table(study));
   return report;

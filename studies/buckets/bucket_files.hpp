@@ -3,6 +3,7 @@
 
 #include "notebooks_export/report_document.hpp"
 #include "studies/buckets/bucket_study.hpp"
+#include "studies/sensitivity/sensitivity.hpp"
 
 #include <string>
 #include <vector>
@@ -11,9 +12,10 @@ namespace schedlab {
 
 /// The rows with boundaries and batches per bucket, and the largest batches. Ends with a line feed.
 [[nodiscard]] std::string bucket_json(const BucketStudy& study);
-/// The study as a report: what was simulated, these and `more_pictures` (SVG), and all rows, the
-/// chosen ones marked.
+/// The study as a report: what was simulated, these and `more_pictures` (SVG), what the numbers of
+/// the machine mean (nullptr: nothing is said), and all rows, the chosen ones marked.
 [[nodiscard]] ReportDocument bucket_report(const BucketStudy& study,
+                                           const Sensitivity* sensitivity,
                                            const std::vector<std::string>& more_pictures);
 
 /// Per rule, at the largest number of buckets: how lengths are distributed, and padded ones.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "hw_models/machine_spec.hpp"
 #include "workloads/buckets/boundaries.hpp"
 #include "workloads/buckets/bucket_batches.hpp"
 #include "workloads/buckets/epoch.hpp"
@@ -10,6 +11,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -72,6 +74,8 @@ struct BucketSpec {
   std::vector<std::int64_t> counts;
   std::int64_t batch_multiple = 1;  ///< of which the largest batch is one
   std::string scenario;  ///< JSON text: workload, machine, policy, ... of one training step
+  /// In the place of the scenario's; nullptr: that one.
+  std::shared_ptr<const MachineSpec> machine{};
   std::int64_t chunk_sequences = 0;
   std::uint64_t seed = 1;
   bool drop_incomplete = false;

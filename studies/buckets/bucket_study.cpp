@@ -118,15 +118,8 @@ class SetupStudy {
 
   /// Of stored models, each of its bucket's length and batch.
   BucketRow row_of(std::size_t data, const BatchedBuckets& buckets) {
-    std::map<std::int64_t, StepSimulation*> by_length;
-    for (std::size_t i = 0; i < buckets.boundaries.size(); ++i) {
-      by_length[buckets.boundaries[i]] = &batches_.steps(buckets.batches[i]);
-    }
-    ModelBuilding building = spec_.models;
-    building.load = [&](std::int64_t length) { return by_length.at(length)->load(length); };
-    return row_of(data, buckets, building, [&](std::int64_t length) {
-      return (*by_length.at(length))(length);
-    });
+    const StoredSteps steps = batches_.stored(buckets);
+    return row_of(data, buckets, steps.building, steps.step);
   }
 
   BucketRow row_of(std::size_t data,

@@ -7,6 +7,7 @@
 #include "studies/base/progress.hpp"
 #include "studies/buckets/bucket_files.hpp"
 #include "studies/buckets/bucket_study.hpp"
+#include "studies/buckets/epoch_sensitivity.hpp"
 #include "studies/buckets/executed_files.hpp"
 #include "studies/buckets/memory_time.hpp"
 #include "studies/buckets/study_progress.hpp"
@@ -28,13 +29,15 @@ namespace {
 /// Everything that one call works out.
 struct BucketResults {
   BucketStudy study;
-  std::vector<MemoryTimePoint> points;    // empty: not asked for
-  std::optional<ExecutedStudy> executed;  // if asked for
+  std::optional<Sensitivity> sensitivity{};  // of two epochs, if their steps are small
+  std::vector<MemoryTimePoint> points;       // empty: not asked for
+  std::optional<ExecutedStudy> executed;     // if asked for
   bool complete = true;
 };
 
 ReportDocument report_of(const BucketResults& results, const std::vector<std::string>& pictures) {
-  ReportDocument report = bucket_report(results.study, pictures);
+  ReportDocument report =
+      bucket_report(results.study, results.sensitivity ? &*results.sensitivity : nullptr, pictures);
   if (results.executed) add_executed(report, results.study, *results.executed);
   return report;
 }
@@ -150,6 +153,12 @@ BucketResults work_out(const BucketSpec& spec,
     }
   } catch (const Interrupted&) {
     results.complete = false;
+  }
+  try {
+    if (results.complete && !options.no_sensitivity) {
+      results.sensitivity = epoch_sensitivity(results.study, terminal.stop);
+    }
+  } catch (const Interrupted&) {  // the report is written without it
   }
   if (results.complete && !options.execute.empty()) execute(options, terminal, kept, results);
   kept.save();

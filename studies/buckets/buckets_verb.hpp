@@ -13,7 +13,8 @@ struct BucketsOptions {
   std::string out{};
   std::string machine{};  ///< file that replaces the machine of the spec's scenario
   bool memory_time = true;
-  std::string execute{};  ///< device that runs the passes for real; empty: none
+  bool no_sensitivity = false;  ///< the report says nothing of the machine's numbers
+  std::string execute{};        ///< device that runs the passes for real; empty: none
   std::uint32_t workers = 0;
   std::string host = "preloaded";
   std::string allocate = "by_tensor";

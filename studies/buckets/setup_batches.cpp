@@ -32,6 +32,23 @@ std::size_t SetupBatches::simulated() const {
   return sum;
 }
 
+std::uint64_t SetupBatches::tasks() const {
+  std::uint64_t sum = 0;
+  for (const auto& [batch, steps] : steps_) sum += steps->tasks();
+  return sum;
+}
+
+StoredSteps SetupBatches::stored(const BatchedBuckets& buckets) {
+  std::map<std::int64_t, StepSimulation*> by_length;
+  for (std::size_t i = 0; i < buckets.boundaries.size(); ++i) {
+    by_length[buckets.boundaries[i]] = &steps(buckets.batches[i]);
+  }
+  StoredSteps made{.step = [by_length](std::int64_t l) { return (*by_length.at(l))(l); },
+                   .building = spec_.models};
+  made.building.load = [by_length](std::int64_t l) { return by_length.at(l)->load(l); };
+  return made;
+}
+
 Bytes SetupBatches::memory(std::int64_t length, std::int64_t batch) const {
   return total(training_memory(first_->network(), setup_.recompute, batch, length));
 }

@@ -7,6 +7,7 @@
 #include "studies/buckets/step_simulation.hpp"
 #include "studies/buckets/study_progress.hpp"
 #include "workloads/buckets/bucket_batches.hpp"
+#include "workloads/buckets/epoch.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -15,6 +16,12 @@
 #include <vector>
 
 namespace schedlab {
+
+/// Steps of stored models, each of its bucket's length and batch. Refers to the SetupBatches.
+struct StoredSteps {
+  StepTime step;
+  ModelBuilding building;
+};
 
 /// The batch of each bucket in one setup, and the simulated steps of every batch.
 class SetupBatches {
@@ -28,6 +35,9 @@ class SetupBatches {
   /// Steps of so many rows.
   [[nodiscard]] StepSimulation& steps(std::int64_t batch);
   [[nodiscard]] std::size_t simulated() const;
+  /// Of the steps that were simulated here.
+  [[nodiscard]] std::uint64_t tasks() const;
+  [[nodiscard]] StoredSteps stored(const BatchedBuckets& buckets);
   [[nodiscard]] Bytes capacity() const { return first_->capacity(); }
   /// Of one rank that trains so many rows.
   [[nodiscard]] Bytes memory(std::int64_t length, std::int64_t batch) const;

@@ -31,6 +31,7 @@ struct StepScenario {
         grid(parsed),
         space(parsed, grid) {
     expect_one_scenario(parsed, grid);
+    if (spec.machine != nullptr) space.use_machine(*spec.machine);
     space.components().check_all();
   }
   Spec parsed;
@@ -149,15 +150,25 @@ std::string StepSimulation::output_scenario_text(std::int64_t length) const {
   return scenario.dump();
 }
 
-StepCost StepSimulation::simulated_cost(const std::string& scenario) const {
+StepCost StepSimulation::simulated_cost(const std::string& scenario) {
   StepScenario one{spec_, scenario};
   ScenarioRunner runner{one.space, stop_};
   const ScenarioResult result = runner.run(0, false);
   if (result.failed) {
     throw InfeasibleError(fmt::format("{}: /scenario: {}", spec_.file, result.note));
   }
+  tasks_ += result.summary.tasks;
   const Duration load = result.summary.load / setup_.ranks;  // each host loads at the start
   return {.step = result.summary.makespan - load, .load = load};
+}
+
+MachineSpec StepSimulation::machine() const {
+  const std::string text = step_scenario(spec_, setup_, {1}, launch_);
+  const Spec parsed = parse_spec(text, fmt::format("{}: /scenario", spec_.file), spec_.folder);
+  const Grid grid(parsed);
+  Components components(parsed, grid);
+  components.keep_sources();
+  return components.machine(0);
 }
 
 StepCost StepSimulation::cost(std::int64_t length) {

@@ -47,6 +47,10 @@ class StepSimulation {
   [[nodiscard]] Duration load(std::int64_t length) { return cost(length).load; }
   /// How many lengths were simulated.
   [[nodiscard]] std::size_t simulated() const { return known_.size(); }
+  /// Of the steps that were simulated here, not looked up.
+  [[nodiscard]] std::uint64_t tasks() const { return tasks_; }
+  /// The scenario's machine, with the source of each number.
+  [[nodiscard]] MachineSpec machine() const;
 
   /// Does its workload have the option `recompute`?
   [[nodiscard]] bool recomputes() const { return recomputes_; }
@@ -57,7 +61,7 @@ class StepSimulation {
 
  private:
   [[nodiscard]] StepCost cost(std::int64_t length);
-  [[nodiscard]] StepCost simulated_cost(const std::string& scenario) const;
+  [[nodiscard]] StepCost simulated_cost(const std::string& scenario);
   [[nodiscard]] std::string output_scenario_text(std::int64_t length) const;
   void read_facts();
 
@@ -70,6 +74,7 @@ class StepSimulation {
   Bytes capacity_{};
   RecurrentNetwork network_;
   std::map<std::int64_t, StepCost> known_;
+  std::uint64_t tasks_ = 0;
 };
 
 }  // namespace schedlab

@@ -2,12 +2,15 @@
 #include "studies/reproduction/reproduction.hpp"
 
 #include "notebooks_export/csv.hpp"
+#include "notebooks_export/sweep_view.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 #include "studies/base/output_folder.hpp"
 #include "studies/buckets/bucket_study.hpp"
+#include "studies/buckets/epoch_sensitivity.hpp"
 #include "studies/reproduction/engine_study.hpp"
 #include "studies/reproduction/recorded_runs.hpp"
+#include "studies/reproduction/samples.hpp"
 #include "studies/scenario/result_columns.hpp"
 #include "studies/scenario/scenario_space.hpp"
 #include "studies/sweep/results_csv.hpp"
@@ -16,6 +19,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -89,6 +93,7 @@ struct GridJob {
 
   std::unique_ptr<SweepJob> sweep;
   std::unique_ptr<BucketSpec> passes;
+  BucketStudy study;  // of passes, once they are run; a row of it is one of the table
   std::unique_ptr<EngineStudySpec> engine;
   std::optional<Table> recorded;
 };
@@ -169,7 +174,7 @@ GridResult run_sweep(const SystemGrid& source,
 
 /// What takes seconds, so that nothing of it is kept for --resume.
 GridResult run_study(const SystemGrid& source,
-                     const GridJob& job,
+                     GridJob& job,
                      const OutputFolder& out,
                      const StopFlag* stop,
                      const SweepObserver& observer,
@@ -181,10 +186,10 @@ GridResult run_study(const SystemGrid& source,
     if (job.recorded) {
       result.table = *job.recorded;
     } else if (job.passes != nullptr) {
-      const BucketStudy study = run_bucket_study(
+      job.study = run_bucket_study(
           *job.passes, stop, [&](std::uint64_t done, std::uint64_t) { observer(done); });
-      if (!study.complete) throw Interrupted("stopped");
-      result.table = bucket_table(study);
+      if (!job.study.complete) throw Interrupted("stopped");
+      result.table = bucket_table(job.study);
     } else {
       result.table = run_engine_study(*job.engine, stop, observer);
     }
@@ -204,6 +209,105 @@ const Table& table_of(const Reproduction& all, const std::string& grid) {
     return each.name == grid;
   });
   return found == all.grids.end() ? nothing : found->table;
+}
+
+/// Does a row of this grid have a time, or a rate, that follows from simulated times?
+bool is_of_times(const Measure& measure) {
+  static const std::vector<std::string> metrics{"makespan_us", "epoch_s", "sequences_per_s"};
+  return (measure.kind == Measure::Kind::value || measure.kind == Measure::Kind::ratio) &&
+         std::find(metrics.begin(), metrics.end(), measure.metric) != metrics.end();
+}
+
+/// Makes runs again on machines that differ in one number.
+class RunsAgain {
+ public:
+  RunsAgain(const PublishedSystem& system,
+            const SystemGrid& source,
+            const GridJob* job,  // of passes; of sweeps it is made again
+            bool quick,
+            const StopFlag* stop)
+      : source_(source), job_(job), stop_(stop) {
+    if (source.kind == GridKind::sweep) sweep_ = std::make_unique<SweepJob>(system, source, quick);
+  }
+
+  /// nullopt: too large, or of several machines.
+  [[nodiscard]] std::optional<Sensitivity> of(const Table& table,
+                                              const std::vector<std::size_t>& rows) const {
+    if (source_.kind == GridKind::passes) {
+      const auto has_models = [this](std::size_t row) {
+        return !job_->study.rows[row].boundaries.empty();
+      };
+      if (!std::all_of(rows.begin(), rows.end(), has_models)) return std::nullopt;
+      return epoch_sensitivity(job_->study, rows, stop_);
+    }
+    std::vector<std::uint64_t> scenarios;
+    const std::size_t tasks = column_index(table, "tasks");
+    for (const std::size_t row : rows) {
+      if (*cell_number(table.rows[row][tasks]) > max_sensitivity_tasks) return std::nullopt;
+      scenarios.push_back(scenario_of(table, row));
+      const auto machine = [&](std::uint64_t each) {
+        return sweep_->grid.part_index(each, Part::machine);
+      };
+      if (machine(scenarios.back()) != machine(scenarios.front())) return std::nullopt;
+    }
+    return sensitivity(sweep_->spec,
+                       sweep_->grid,
+                       scenarios,
+                       {.most_delicate = most_delicate_numbers, .stop = stop_});
+  }
+
+ private:
+  const SystemGrid& source_;
+  const GridJob* job_;
+  const StopFlag* stop_;
+  std::unique_ptr<SweepJob> sweep_;
+};
+
+/// Of the numbers that have an error, largest first, the first whose runs can be made again: those
+/// of the sample closest to the median.
+std::optional<OutcomeSensitivity> furthest_sensitivity(
+    const Reproduction& all,
+    const std::vector<std::unique_ptr<GridJob>>& jobs,
+    const StopFlag* stop) {
+  std::vector<std::size_t> outcomes;
+  for (std::size_t i = 0; i < all.outcomes.size(); ++i) {
+    const Outcome& outcome = all.outcomes[i];
+    if (outcome.error && *outcome.error != 0 && is_of_times(outcome.claim->measure)) {
+      outcomes.push_back(i);
+    }
+  }
+  std::stable_sort(outcomes.begin(), outcomes.end(), [&](std::size_t a, std::size_t b) {
+    return std::abs(*all.outcomes[a].error) > std::abs(*all.outcomes[b].error);
+  });
+  for (const std::size_t each : outcomes) {
+    const Outcome& outcome = all.outcomes[each];
+    const auto grid = std::find_if(
+        all.system->grids.begin(), all.system->grids.end(), [&](const SystemGrid& one) {
+          return one.name == outcome.claim->grid;
+        });
+    if (grid == all.system->grids.end() ||
+        (grid->kind != GridKind::sweep && grid->kind != GridKind::passes)) {
+      continue;
+    }
+    const Table& table = table_of(all, grid->name);
+    std::vector<ClaimSample> samples =
+        collect_samples(table, measure_at(*outcome.claim, *outcome.point), outcome.point->at)
+            .samples;
+    const double median = outcome.simulated.median;
+    std::stable_sort(samples.begin(), samples.end(), [&](const auto& a, const auto& b) {
+      return std::abs(a.value - median) < std::abs(b.value - median);
+    });
+    const auto job = static_cast<std::size_t>(grid - all.system->grids.begin());
+    const RunsAgain again(*all.system, *grid, jobs[job].get(), all.quick, stop);
+    for (const ClaimSample& sample : samples) {
+      if (auto found = again.of(table, sample.rows)) {
+        return OutcomeSensitivity{
+            .outcome = each, .value = sample.value, .of_runs = std::move(*found)};
+      }
+      if (grid->kind == GridKind::passes) break;  // others are as large
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -272,7 +376,7 @@ Reproduction reproduce(const PublishedSystem& system,
             : run_sweep(
                   system.grids[i], *job.sweep, request, folder, stop, advance, all.interrupted));
     before += job.size();
-    jobs[i].reset();
+    if (job.sweep != nullptr) jobs[i].reset();  // its problems take memory
   }
   all.interrupted = all.interrupted || all.grids.size() < jobs.size();
   for (const Claim& claim : system.claims) {
@@ -284,6 +388,11 @@ Reproduction reproduce(const PublishedSystem& system,
       outcome.point = &point;
       all.outcomes.push_back(ran ? compare(claim, point, table) : outcome);
     }
+  }
+  try {
+    if (!all.interrupted) all.sensitivity = furthest_sensitivity(all, jobs, stop);
+  } catch (const Interrupted&) {
+    all.interrupted = true;
   }
   return all;
 }

@@ -6,10 +6,12 @@
 #include "studies/base/output_folder.hpp"
 #include "studies/reproduction/outcome.hpp"
 #include "studies/reproduction/published_system.hpp"
+#include "studies/sensitivity/sensitivity.hpp"
 
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,6 +37,13 @@ struct GridResult {
   Table table;             ///< the rows that are there
 };
 
+/// What the numbers of the machine mean for the runs of one published number.
+struct OutcomeSensitivity {
+  std::size_t outcome = 0;  ///< of Reproduction::outcomes
+  double value = 0;         ///< the sample that was looked at
+  Sensitivity of_runs;
+};
+
 /// A publication held against its simulations. Refers to the system.
 struct Reproduction {
   const PublishedSystem* system = nullptr;
@@ -42,6 +51,7 @@ struct Reproduction {
   bool interrupted = false;
   std::vector<GridResult> grids;
   std::vector<Outcome> outcomes;  ///< one per published point, in the order of the system
+  std::optional<OutcomeSensitivity> sensitivity{};  ///< of the number that is furthest off
 
   [[nodiscard]] std::size_t count(ClaimStatus status) const;
   /// Published numbers of one class of evidence; rows that repeat another's number do not count.

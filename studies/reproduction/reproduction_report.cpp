@@ -49,6 +49,19 @@ class SystemReport {
     page_.heading("All rows");
     page_.table(outcomes_table(all_));
     page_.figure(ranges_picture(all_));
+    if (all_.sensitivity) {
+      add_sensitivity(page_,
+                      all_.sensitivity->of_runs,
+                      fmt::format("Of the times published, {} is furthest off among those whose "
+                                  "runs are small enough to be made again; here {}. ",
+                                  row_name(all_.outcomes[all_.sensitivity->outcome]),
+                                  number(all_.sensitivity->value)));
+    } else {
+      page_.paragraph(
+          "How far the numbers of the machine can be off is not said: no run behind a published "
+          "time "
+          "is small enough to be made again for each of them.");
+    }
     page_.heading("Row by row");
     for (const Outcome& outcome : all_.outcomes) add_detail(outcome);
     add_grids();

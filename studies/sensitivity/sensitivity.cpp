@@ -27,7 +27,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr double closest_factor = 1.001;  // order changes are bisected to this
 
-/// The makespans of all policies on one machine; nullopt: one of them cannot run there.
+/// As ComparedRuns::makespans.
 using Makespans = std::optional<std::vector<Duration>>;
 
 /// A machine file in which one number at a time is another.
@@ -73,64 +73,83 @@ class ChangedMachine {
   std::shared_ptr<const KernelProfile> profile_;
 };
 
-class Study {
+/// Scenarios of a grid, on any machine in the place of theirs.
+class ScenarioRuns {
  public:
-  Study(const Spec& spec,
-        const Grid& grid,
-        const std::vector<std::uint64_t>& scenarios,
-        const SensitivityRequest& request)
-      : spec_(spec), request_(request), grid_(grid), scenarios_(scenarios) {
-    Components components(spec, grid_);
-    components.keep_sources();
-    const MachineSpec machine =
-        components.machine(grid_.part_index(scenarios.front(), Part::machine));
-    result_.name = spec.name;
-    result_.machine = machine.name;
-    result_.step = request.step;
-    result_.range = request.range;
-    result_.sought = request.most_delicate;
-    for (const std::uint64_t each : scenarios_) result_.policies.push_back(policy_name(each));
-    make_graphs(components, machine);
-    take_nominal(machine);
-    look_at_numbers(machine);
+  ScenarioRuns(const Spec& spec,
+               const Grid& grid,
+               const std::vector<std::uint64_t>& scenarios,
+               const StopFlag* stop)
+      : spec_(spec), grid_(grid), scenarios_(scenarios), stop_(stop), components_(spec, grid) {
+    components_.keep_sources();
+    machine_ = components_.machine(grid_.part_index(scenarios.front(), Part::machine));
+    make_graphs();
   }
 
-  [[nodiscard]] Sensitivity take() { return std::move(result_); }
+  [[nodiscard]] ComparedRuns compared() const {
+    ComparedRuns runs{.name = spec_.name,
+                      .machine = machine_,
+                      .policies = {},
+                      .makespans = [this](const MachineSpec& machine) { return on(machine); }};
+    for (const std::uint64_t each : scenarios_) runs.policies.push_back(name_of(each));
+    return runs;
+  }
+
+  /// What the critical path of the fastest consists of, longest first. Throws what the simulation
+  /// of any of them throws.
+  [[nodiscard]] std::vector<OperationShare> critical_operations() const {
+    std::vector<OperationShare> operations;
+    std::optional<Duration> least;
+    on_machine(machine_, [&](std::size_t i, ScenarioRunner& runner) {
+      const FullRun run = runner.run_fully(scenarios_[i]);
+      if (least && run.trace.makespan() >= *least) return;
+      least = run.trace.makespan();
+      operations = critical_operations_of(run);
+    });
+    return operations;
+  }
 
  private:
-  [[nodiscard]] std::string policy_name(std::uint64_t scenario) const {
+  /// The values in which it differs from the others.
+  [[nodiscard]] std::string name_of(std::uint64_t scenario) const {
     const std::vector<Cell> cells = grid_.axis_values(scenario);
     std::string name;
     for (std::size_t i = 0; i < cells.size(); ++i) {
-      const AxisColumn& axis = grid_.axes()[i];
-      if (axis.values < 2 || cells[i].index() == 0 || !axis.path.starts_with("/policy")) continue;
+      if (cells[i].index() == 0 || !distinguishes(i)) continue;
       name += (name.empty() ? "" : ", ") + to_string(cells[i]);
     }
-    return name.empty()
-               ? Components(spec_, grid_).policy_name(grid_.part_index(scenario, Part::policy))
-               : name;
+    return name.empty() ? components_.policy_name(grid_.part_index(scenario, Part::policy)) : name;
+  }
+
+  [[nodiscard]] bool distinguishes(std::size_t axis) const {
+    if (grid_.axes()[axis].values > 1 && grid_.axes()[axis].path.starts_with("/policy"))
+      return true;
+    const Cell first = grid_.axis_values(scenarios_.front())[axis];
+    return std::any_of(scenarios_.begin(), scenarios_.end(), [&](std::uint64_t each) {
+      return grid_.axis_values(each)[axis] != first;
+    });
   }
 
   /// Once: no number of a machine changes them, unless slices are chosen by the time they take.
-  void make_graphs(const Components& components, const MachineSpec& machine) {
+  void make_graphs() {
     graphs_.resize(scenarios_.size());
     if (leaves_split_open(spec_)) return;
     ScenarioSpace space(spec_, grid_);
-    space.use_machine(machine);
+    space.use_machine(machine_);
     space.share_cost_models(models_);
-    std::map<Granularity, std::shared_ptr<const TaskGraph>> made;
+    std::map<std::pair<std::uint64_t, Granularity>, std::shared_ptr<const TaskGraph>> made;
     for (std::size_t i = 0; i < scenarios_.size(); ++i) {
       const Granularity granularity = space.scenario(scenarios_[i]).granularity;
-      std::shared_ptr<const TaskGraph>& graph = made[granularity];
+      const std::uint64_t workload = grid_.part_index(scenarios_[i], Part::workload);
+      std::shared_ptr<const TaskGraph>& graph = made[{workload, granularity}];
       if (graph == nullptr) {
-        graph = std::make_shared<const TaskGraph>(
-            components.graph(grid_.part_index(scenarios_[i], Part::workload), granularity, 0));
+        graph = std::make_shared<const TaskGraph>(components_.graph(workload, granularity, 0));
       }
       graphs_[i] = graph;
     }
   }
 
-  /// Calls `visit` with each policy and a space that has its graph and this machine.
+  /// Calls `visit` with each scenario and a space that has its graph and this machine.
   template <class Visit>
   void on_machine(const MachineSpec& machine, const Visit& visit) const {
     for (std::size_t i = 0; i < scenarios_.size(); ++i) {
@@ -138,22 +157,12 @@ class Study {
       space.use_machine(machine);
       space.share_cost_models(models_);
       if (graphs_[i] != nullptr) space.use_graph(graphs_[i]);
-      ScenarioRunner runner(space, request_.stop);
+      ScenarioRunner runner(space, stop_);
       visit(i, runner);
     }
   }
 
-  void take_nominal(const MachineSpec& machine) {
-    on_machine(machine, [&](std::size_t i, ScenarioRunner& runner) {
-      const FullRun run = runner.run_fully(scenarios_[i]);
-      result_.makespans.push_back(run.trace.makespan());
-      if (result_.makespans.back() >= result_.makespans[result_.fastest] && i != 0) return;
-      result_.fastest = i;
-      take_critical_path(run);
-    });
-  }
-
-  void take_critical_path(const FullRun& run) {
+  [[nodiscard]] static std::vector<OperationShare> critical_operations_of(const FullRun& run) {
     const Problem problem = run.problem();
     const TraceCriticalPath path = trace_critical_path(problem, run.trace, {.plan = &run.plan});
     std::map<std::string, OperationShare> by_name;
@@ -162,19 +171,19 @@ class Study {
       ++share.tasks;
       share.running += step.ran;
     }
-    result_.operations.clear();
+    std::vector<OperationShare> operations;
     for (auto& [name, share] : by_name) {
       share.operation = name;
       share.share = to_us(share.running) / to_us(run.trace.makespan());
-      result_.operations.push_back(share);
+      operations.push_back(share);
     }
-    std::stable_sort(result_.operations.begin(),
-                     result_.operations.end(),
-                     [](const auto& a, const auto& b) { return a.running > b.running; });
+    std::stable_sort(operations.begin(), operations.end(), [](const auto& a, const auto& b) {
+      return a.running > b.running;
+    });
+    return operations;
   }
 
-  [[nodiscard]] Makespans run_on(const MachineSpec& machine) const {
-    if (stop_requested(request_.stop)) throw Interrupted("stopped");
+  [[nodiscard]] std::optional<std::vector<Duration>> on(const MachineSpec& machine) const {
     std::vector<Duration> makespans;
     on_machine(machine, [&](std::size_t i, ScenarioRunner& runner) {
       if (makespans.size() < i) return;  // one before it failed
@@ -183,6 +192,43 @@ class Study {
     });
     if (makespans.size() < scenarios_.size()) return std::nullopt;
     return makespans;
+  }
+
+  const Spec& spec_;
+  const Grid& grid_;
+  const std::vector<std::uint64_t>& scenarios_;
+  const StopFlag* stop_;
+  Components components_;
+  MachineSpec machine_;
+  ScenarioSpace models_{spec_, grid_};                    // whose cost models all others share
+  std::vector<std::shared_ptr<const TaskGraph>> graphs_;  // nullptr: made by the space
+};
+
+/// Runs again with one number of the machine changed at a time.
+class NumberStudy {
+ public:
+  NumberStudy(const ComparedRuns& runs, const SensitivityRequest& request)
+      : runs_(runs), request_(request) {
+    result_.name = runs.name;
+    result_.machine = runs.machine.name;
+    result_.step = request.step;
+    result_.range = request.range;
+    result_.sought = request.most_delicate;
+    result_.policies = runs.policies;
+    const Makespans nominal = run_on(runs.machine);
+    if (!nominal) throw InfeasibleError(runs.name + ": cannot run on its machine");
+    result_.makespans = *nominal;
+    result_.fastest = static_cast<std::size_t>(std::min_element(nominal->begin(), nominal->end()) -
+                                               nominal->begin());
+    look_at_numbers(runs.machine);
+  }
+
+  [[nodiscard]] Sensitivity take() { return std::move(result_); }
+
+ private:
+  [[nodiscard]] Makespans run_on(const MachineSpec& machine) const {
+    if (stop_requested(request_.stop)) throw Interrupted("stopped");
+    return runs_.makespans(machine);
   }
 
   void look_at_numbers(const MachineSpec& machine) {
@@ -316,12 +362,8 @@ class Study {
     return std::nullopt;
   }
 
-  const Spec& spec_;
+  const ComparedRuns& runs_;
   const SensitivityRequest& request_;
-  const Grid& grid_;
-  ScenarioSpace models_{spec_, grid_};  // whose cost models all others share
-  const std::vector<std::uint64_t>& scenarios_;
-  std::vector<std::shared_ptr<const TaskGraph>> graphs_;  // by policy; nullptr: made by the space
   Sensitivity result_;
 };
 
@@ -331,6 +373,10 @@ double NumberSensitivity::largest() const {
   double most = 0;
   for (const double each : elasticity) most = std::max(most, std::abs(each));
   return most;
+}
+
+Sensitivity sensitivity(const ComparedRuns& runs, const SensitivityRequest& request) {
+  return NumberStudy(runs, request).take();
 }
 
 Sensitivity sensitivity(const Spec& spec, const SensitivityRequest& request) {
@@ -352,7 +398,11 @@ Sensitivity sensitivity(const Spec& spec,
                         const Grid& grid,
                         const std::vector<std::uint64_t>& scenarios,
                         const SensitivityRequest& request) {
-  return Study(spec, grid, scenarios, request).take();
+  const ScenarioRuns runs(spec, grid, scenarios, request.stop);
+  std::vector<OperationShare> operations = runs.critical_operations();
+  Sensitivity result = sensitivity(runs.compared(), request);
+  result.operations = std::move(operations);
+  return result;
 }
 
 }  // namespace schedlab

@@ -73,6 +73,19 @@ struct SensitivityRequest {
   std::function<void(std::uint64_t, std::uint64_t)> observer{};
 };
 
+/// Runs that are compared on machines that differ in one number.
+struct ComparedRuns {
+  std::string name;
+  MachineSpec machine;
+  std::vector<std::string> policies;  ///< what tells them apart
+  /// Of each of them on a machine; nullopt: one cannot run there. Throws InputError for a machine
+  /// that cannot be.
+  std::function<std::optional<std::vector<Duration>>(const MachineSpec&)> makespans;
+};
+
+/// Runs them again with one number of the machine changed at a time, as below; without operations.
+[[nodiscard]] Sensitivity sensitivity(const ComparedRuns& runs, const SensitivityRequest& request);
+
 /// Simulates the case of a spec again with one number of its machine file changed at a time; an
 /// axis is allowed in "policy" alone. Every number of the file takes part, fitted parameters too;
 /// whole numbers change by one at least. Order changes are sought at factors up to `range` and
@@ -82,7 +95,7 @@ struct SensitivityRequest {
 /// Throws  InputError for a spec of several cases, InfeasibleError for a case that cannot run,
 ///         Interrupted.
 [[nodiscard]] Sensitivity sensitivity(const Spec& spec, const SensitivityRequest& request);
-/// Of scenarios of a larger grid, which differ in their policy alone.
+/// Of scenarios of a larger grid that have one machine; they are named by what tells them apart.
 [[nodiscard]] Sensitivity sensitivity(const Spec& spec,
                                       const Grid& grid,
                                       const std::vector<std::uint64_t>& scenarios,

@@ -94,12 +94,12 @@ std::string order_text(const Sensitivity& result) {
   const OrderChange* change = nullptr;
   const NumberSensitivity* number = most_delicate(result, change);
   if (number == nullptr) {
-    return fmt::format(
-        "{} of the machine, divided or multiplied by up to {:g}, makes another one faster.",
-        result.sought ? fmt::format("None of the {} that would first turn it",
-                                    counted(*result.sought, "number"))
-                      : std::string{"No number"},
-        result.range);
+    return fmt::format("{}, divided or multiplied by up to {:g}, makes another one faster.",
+                       result.sought
+                           ? fmt::format("None of the {} of the machine that would turn it first",
+                                         counted(*result.sought, "number"))
+                           : std::string{"No number of the machine"},
+                       result.range);
   }
   return fmt::format("It is so unless {} ({}) is {}: then {} is faster.",
                      number->number.pointer,

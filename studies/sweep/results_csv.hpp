@@ -35,6 +35,10 @@ void for_each_result(const ResultsStore& store,
 [[nodiscard]] Table results_table(const ResultsStore& store,
                                   const std::optional<Baseline>& baseline,
                                   std::uint64_t max_rows);
+/// The number of the scenario in a row of it.
+[[nodiscard]] inline std::uint64_t scenario_of(const Table& table, std::size_t row) {
+  return static_cast<std::uint64_t>(std::get<std::int64_t>(table.rows[row].front()));
+}
 
 /// Writes all rows, sorted by scenario, a few at a time; the file appears when it is complete.
 /// Equal results give equal bytes.

@@ -60,10 +60,6 @@ SweepViewOptions view_options(const Grid& grid,
   return options;
 }
 
-std::uint64_t scenario_of(const Table& table, std::size_t row) {
-  return static_cast<std::uint64_t>(std::get<std::int64_t>(table.rows[row].front()));
-}
-
 /// Slowest over fastest (or baseline over fastest): how much there is to see in a case.
 double contrast(const SweepCase& one) {
   const double best = one.runs[*one.best].makespan_us;
