@@ -90,7 +90,7 @@ std::string winner_text(const Sensitivity& result) {
 }
 
 std::string order_text(const Sensitivity& result) {
-  if (result.policies.size() == 1) return {};
+  if (result.policies.size() == 1 || result.numbers.empty()) return {};
   const OrderChange* change = nullptr;
   const NumberSensitivity* number = most_delicate(result, change);
   if (number == nullptr) {
@@ -149,11 +149,12 @@ PrintedTable numbers_table(const Sensitivity& result, std::size_t max_numbers) {
 constexpr const char* section_title = "How far the numbers of the machine can be off";
 
 std::string section_text(const Sensitivity& result) {
-  return fmt::format(
-      "{} {} {} Columns of policies: per cent of the makespan for 1 % more of a number.",
-      winner_text(result),
-      order_text(result),
-      matters_text(result));
+  std::string text;
+  for (const std::string& sentence :
+       {winner_text(result), order_text(result), matters_text(result)}) {
+    if (!sentence.empty()) text += sentence + " ";
+  }
+  return text + "Columns of policies: per cent of the makespan for 1 % more of a number.";
 }
 
 }  // namespace
@@ -195,7 +196,7 @@ void add_sensitivity(ReportDocument& page,
                      std::size_t max_numbers) {
   page.heading(section_title);
   page.paragraph(of + section_text(result));
-  page.table(numbers_table(result, max_numbers));
+  if (!result.numbers.empty()) page.table(numbers_table(result, max_numbers));
 }
 
 ReportDocument sensitivity_report(const Sensitivity& result) {
