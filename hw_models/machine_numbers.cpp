@@ -353,7 +353,7 @@ std::vector<MachineNumber> core_group_numbers() {
           "local_memory_kib",
           "Local memory of one core, filled by DMA.",
           [](Platform& p, double v) { rates(p).core_group.local_memory = bytes(v, kib); },
-          1,
+          0.001,
           largest_count),
       add(
           "vector_bytes",
