@@ -15,9 +15,11 @@ CLI::App* add_to(CLI::App& app, ExecuteOptions& options) {
   CLI::App* verb = app.add_subcommand("execute", "Run one scenario for real on this computer");
   verb->add_option("SPEC", options.spec, "JSON spec of one scenario (no lists)")->required();
   verb->add_option("-o,--out", options.out, "Folder for the results")->required();
-  verb->add_option("--device", options.device, "What to run on: " + device_choices("mpi"))
+  verb->add_option(
+          "--device", options.device, "What to run on: " + device_choices(training_devices))
       ->capture_default_str();
-  verb->add_option("--ranks", options.ranks, "MPI: ranks to start; 0: as many as the spec says")
+  verb->add_option(
+          "--ranks", options.ranks, "Trainings: ranks to start; 0: as many as the spec says")
       ->check(CLI::Range(0U, 100'000U));
   verb->add_option("--workers", options.workers, "Worker threads; 0: one per core that is left");
   verb->add_option("--host", options.host, "Where the thread runs that makes the host calls")
@@ -56,13 +58,18 @@ CLI::App* add_to(CLI::App& app, ExecuteOptions& options) {
       "The plan that simulate would run, or the policy's own decisions in real time, on worker "
       "threads or on a\nCUDA device, which needs no --workers and no --host. lstm and gru compute "
       "what they mean; the kernels of\nother workloads are matrix products and copies of their "
-      "shapes. The machine of the spec gives the costs that\npolicies plan with. With mpi SPEC is "
-      "a training\n(schedlab schema training), its stages run on ranks of MPI.");
+      "shapes. The machine of the spec gives the costs that\npolicies plan with. With mpi or "
+      "threads "
+      "SPEC is a training\n(schedlab schema training), its stages run on ranks: processes of MPI, "
+      "or "
+      "threads of one process.");
   return verb;
 }
 
 int run(const ExecuteOptions& options, const Terminal& terminal) {
-  return options.device == "mpi" ? run_on_mpi(options, terminal) : run_on_device(options, terminal);
+  if (options.device == "mpi") return run_on_mpi(options, terminal);
+  if (options.device == "threads") return run_on_thread_ranks(options, terminal);
+  return run_on_device(options, terminal);
 }
 
 }  // namespace schedlab

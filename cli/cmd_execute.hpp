@@ -11,7 +11,7 @@ namespace schedlab {
 
 /// Adds the verb `execute`.
 CLI::App* add_to(CLI::App& app, ExecuteOptions& options);
-/// On the device of the options: run_on_device() or run_on_mpi().
+/// On the device of the options: run_on_device(), run_on_mpi() or run_on_thread_ranks().
 [[nodiscard]] int run(const ExecuteOptions& options, const Terminal& terminal);
 
 }  // namespace schedlab

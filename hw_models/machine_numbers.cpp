@@ -332,6 +332,63 @@ std::vector<MachineNumber> sm_memory_limits() {
   };
 }
 
+std::vector<MachineNumber> core_group_numbers() {
+  const auto add = [](std::string_view name,
+                      std::string_view doc,
+                      Set set,
+                      double minimum,
+                      double maximum,
+                      bool integer = false) {
+    return MachineNumber{"device/core_group", name, doc, set, minimum, maximum, integer};
+  };
+  return {
+      add(
+          "cores_per_unit",
+          "Cores of one unit, in a mesh; absent: units are no groups of cores.",
+          [](Platform& p, double v) { rates(p).core_group.cores = count(v); },
+          1,
+          65536,
+          true),
+      add(
+          "local_memory_kib",
+          "Local memory of one core, filled by DMA.",
+          [](Platform& p, double v) { rates(p).core_group.local_memory = bytes(v, kib); },
+          0.001,
+          largest_count),
+      add(
+          "vector_bytes",
+          "A vector register of one core; absent: one element.",
+          [](Platform& p, double v) { rates(p).core_group.vector = bytes(v, 1); },
+          1,
+          65536,
+          true),
+      add(
+          "core_efficiency",
+          "Share of its peak that a core reaches on blocks in its local memory; absent: 1.",
+          [](Platform& p, double v) { rates(p).core_group.efficiency = v; },
+          0.01,
+          1),
+      add(
+          "dma_half_row_bytes",
+          "Contiguous bytes whose transfer reaches half of the unit's bandwidth; absent: 0.",
+          [](Platform& p, double v) { rates(p).core_group.dma_half_row = bytes(v, 1); },
+          0,
+          largest_count),
+      add(
+          "dma_latency_us",
+          "Of one transfer between memory and local memory; absent: 0.",
+          [](Platform& p, double v) { rates(p).core_group.dma_latency = from_us(v); },
+          0,
+          longest_us),
+      add(
+          "rma_gb_per_s",
+          "What one core receives from others of its unit; 0 = no limit.",
+          [](Platform& p, double v) { rates(p).core_group.rma = gb_per_s(v); },
+          0,
+          1e9),
+  };
+}
+
 std::vector<MachineNumber> device_rates() {
   const auto bandwidth = [](std::string_view name, std::string_view doc, Set set) {
     return MachineNumber{"device", name, doc, set, 0, 1e9};
@@ -398,6 +455,7 @@ const std::vector<MachineNumber>& machine_numbers() {
                              device_latencies(),
                              sm_thread_limits(),
                              sm_memory_limits(),
+                             core_group_numbers(),
                              device_rates(),
                              network_numbers()}) {
       all.insert(all.end(), part.begin(), part.end());

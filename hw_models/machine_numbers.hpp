@@ -12,9 +12,10 @@ namespace schedlab {
 /// One number that a machine file may give: the reader, the JSON Schema and the overrides of a
 /// sweep are all made from this list.
 struct MachineNumber {
-  std::string_view section;  ///< "host", "device" or an object in it, "device/sm_limits"; "network"
-  std::string_view name;     ///< with its unit
-  std::string_view doc;      ///< one sentence; what absence means, where it is not "none"
+  std::string_view
+      section;  ///< "host", "device" or an object in it, "device/sm_limits", ...; "network"
+  std::string_view name;  ///< with its unit
+  std::string_view doc;   ///< one sentence; what absence means, where it is not "none"
   void (*set)(Platform&, double);
   double minimum = 0;  ///< in the unit of the name, as the maximum; both are allowed
   double maximum = std::numeric_limits<double>::infinity();

@@ -283,16 +283,21 @@ std::string machine_schema() {
   device["sm_limits"] = object(Json::object());
   device["sm_limits"]["description"] =
       "What one unit can hold of thread blocks with a known shape; absent: shapes are ignored.";
+  device["core_group"] = object(Json::object());
+  device["core_group"]["description"] =
+      "Units that are groups of cores with a local memory each, for the cost model local_memory.";
   Json network{{"topology",
                 {{"type", "string"},
                  {"enum", enum_names<Topology>()},
                  {"description", "How nodes are connected with each other; none: no network."}}}};
   add_fitted_network(network);
   for (const MachineNumber& field : machine_numbers()) {
-    Json& section = field.section == "host"      ? host
-                    : field.section == "device"  ? device
-                    : field.section == "network" ? network
-                                                 : device["sm_limits"]["properties"];
+    constexpr std::string_view in_device = "device/";
+    Json& section = field.section == "host"     ? host
+                    : field.section == "device" ? device
+                    : field.section == "network"
+                        ? network
+                        : device[std::string{field.section.substr(in_device.size())}]["properties"];
     Json& entry = section[std::string{field.name}];
     entry = number(field.minimum, field.maximum, field.integer);
     entry["description"] = std::string{field.doc};

@@ -3,6 +3,7 @@
 
 #include "hw_models/acceleration_engine.hpp"
 #include "hw_models/fixed.hpp"
+#include "hw_models/local_memory.hpp"
 #include "hw_models/measured.hpp"
 #include "hw_models/roofline.hpp"
 #include "hw_models/tiled_gemm.hpp"
@@ -197,6 +198,20 @@ CostModelInfo acceleration_engine() {
           .make = make_engine};
 }
 
+CostModelInfo local_memory() {
+  return {.name = "local_memory",
+          .summary =
+              "Groups of cores with local memories: blocks by double-buffered DMA, exchanged "
+              "between cores by remote memory access.",
+          .options = {{.name = "transposes",
+                       .default_value = true,
+                       .doc = "Inputs of matrix products are transposed first, for a library of "
+                              "column-major matrices."}},
+          .make = [](const Options& options) -> std::unique_ptr<CostModel> {
+            return std::make_unique<LocalMemory>(options.flag("transposes"));
+          }};
+}
+
 CostModelInfo measured() {
   return {.name = "measured",
           .summary =
@@ -216,6 +231,7 @@ const std::vector<CostModelInfo>& cost_models() {
       roofline(),
       tiled_gemm(),
       acceleration_engine(),
+      local_memory(),
       measured(),
   };
   return models;

@@ -27,7 +27,7 @@ set(python_headers "cli/program\\.hpp")
 
 # A subfolder of these may include itself and those before it.
 set(order_of_sim base graph machine pipeline plan launch bounds trace engine sweep)
-set(order_of_studies base spec scenario search sensitivity execution emit sweep buckets partition parallel training validation reproduction explanation comparison serving)
+set(order_of_studies base spec scenario search sensitivity execution emit sweep buckets partition training parallel validation reproduction explanation comparison serving)
 
 # Third-party header => files that may include it, both as regular expressions; each package has one owner and stays
 # out of public headers (those named here are internal, not installed). Tests may include everything.

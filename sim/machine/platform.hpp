@@ -118,6 +118,21 @@ struct SmLimits {
   friend bool operator==(const SmLimits&, const SmLimits&) = default;
 };
 
+/// Units that are groups of cores, each with a local memory that software fills by DMA and that its
+/// neighbours read by remote memory access (RMA); read by hw_models/local_memory.hpp.
+struct CoreGroup {
+  std::uint32_t cores = 0;  ///< of one unit, in a mesh; 0 = units are no such groups
+  Bytes local_memory{};     ///< of one core
+  Bytes vector{};           ///< one register of a core
+  double efficiency = 1.0;  ///< share of its peak that a core reaches on blocks in its local memory
+  Bytes dma_half_row{};  ///< contiguous bytes whose transfer reaches half of the unit's bandwidth
+  Duration dma_latency{0};  ///< of one transfer
+  Bandwidth rma{};          ///< what one core receives from others; 0 = not limited
+
+  [[nodiscard]] bool known() const { return cores != 0 && local_memory > Bytes{0}; }
+  friend bool operator==(const CoreGroup&, const CoreGroup&) = default;
+};
+
 /// One shape of the output tile that a matrix library computes per unit.
 struct GemmTile {
   std::int64_t m = 0;
@@ -151,6 +166,7 @@ struct DeviceRates {
   Bandwidth l2_bandwidth{};  ///< reads from it by all units together; 0 = its hits are not credited
   /// What a matrix unit keeps of its results for the tasks that read them next; 0 = nothing.
   Bytes output_buffer{};
+  CoreGroup core_group{};  ///< what a unit is made of, if it is a group of cores
 
   friend bool operator==(const DeviceRates&, const DeviceRates&) = default;
 };

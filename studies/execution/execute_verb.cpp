@@ -38,14 +38,14 @@ NamedDevice device_of(const ExecuteOptions& options) {
     throw InputError({.file = "--device",
                       .pointer = {},
                       .found = fmt::format("\"{}\"", options.device),
-                      .expected = device_choices("mpi"),
+                      .expected = device_choices(training_devices),
                       .hint = {}});
   }
   if (options.ranks > 0) {
     throw InputError({.file = "--ranks",
                       .pointer = {},
                       .found = "--device " + options.device,
-                      .expected = "--device mpi with it",
+                      .expected = "--device mpi or threads with it",
                       .hint = {}});
   }
   expect_flags_of(options.device,

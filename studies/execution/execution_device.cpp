@@ -65,14 +65,14 @@ std::optional<NamedDevice> device_from(std::string_view word) {
   return std::nullopt;
 }
 
-std::string device_choices(std::string_view more) {
+std::string device_choices(std::span<const std::string_view> more) {
   std::vector<std::string> words;
   for (const DeviceKind& kind : device_kinds()) {
     words.emplace_back(kind.name);
     if (kind.numbered) words.push_back(fmt::format("{}:N", kind.name));
     if (kind.splits) words.push_back(fmt::format("{}:N/UNITS", kind.name));
   }
-  if (!more.empty()) words.emplace_back(more);
+  words.insert(words.end(), more.begin(), more.end());
   std::string text = words.front();
   for (std::size_t i = 1; i < words.size(); ++i) {
     text += (i + 1 == words.size() ? " or " : ", ") + words[i];

@@ -15,10 +15,12 @@
 #include "studies/scenario/scenario_space.hpp"
 #include "studies/spec/registry_list.hpp"
 
+#include <array>
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -144,7 +146,9 @@ struct DeviceKind {
 [[nodiscard]] std::optional<NamedDevice> device_from(std::string_view word);
 /// "cpu, cuda, cuda:N, opencl, opencl:N or opencl:N/UNITS", with `more` behind: for help and
 /// messages.
-[[nodiscard]] std::string device_choices(std::string_view more = {});
+[[nodiscard]] std::string device_choices(std::span<const std::string_view> more = {});
+/// What `execute` runs trainings on, besides.
+inline constexpr std::array<std::string_view, 2> training_devices{"mpi", "threads"};
 
 /// Throws InputError for the first flag that is given and that is another kind's own. `device`: as
 /// it was given; empty: none was.

@@ -86,6 +86,10 @@ using ParallelObserver = std::function<void(std::uint64_t simulations)>;
 [[nodiscard]] ReportDocument parallel_report(const ParallelPlan& plan);
 
 namespace detail {
+/// A path of the spec as a file in `folder` has to say it; empty: as in the spec.
+[[nodiscard]] std::string moved_path(const ParallelSpec& spec,
+                                     const std::string& path,
+                                     const std::filesystem::path& folder);
 /// The spec of a choice and cut with all schedules, or one.
 [[nodiscard]] std::string parallel_scenarios(const ParallelSpec& spec,
                                              const ParallelChoice& choice,

@@ -24,12 +24,6 @@ Json json_of_option(const OptionValue& value) {
   return std::visit([](const auto& v) { return Json(v); }, value);
 }
 
-/// A path of the spec as a file in `folder` has to say it.
-std::string moved_path(const ParallelSpec& spec, const std::string& path, const fs::path& folder) {
-  if (folder.empty() || fs::path{path}.is_absolute()) return path;
-  return fs::relative(fs::absolute(spec.folder / path), fs::absolute(folder)).generic_string();
-}
-
 bool is_machine_path(const std::string& name) {
   return name.ends_with(".json") || name.find('/') != std::string::npos;
 }
@@ -38,7 +32,7 @@ Json machine_of(const ParallelSpec& spec, const fs::path& folder) {
   Json machine = Json::parse(spec.machine);
   const auto move = [&](Json& name) {
     const auto text = name.get<std::string>();
-    if (is_machine_path(text)) name = moved_path(spec, text, folder);
+    if (is_machine_path(text)) name = detail::moved_path(spec, text, folder);
   };
   if (machine.is_string()) move(machine);
   for (const char* key : {"base", "path"}) {
@@ -130,6 +124,11 @@ const Fields<ParallelPlan>& plan_fields() {
 }  // namespace
 
 namespace detail {
+
+std::string moved_path(const ParallelSpec& spec, const std::string& path, const fs::path& folder) {
+  if (folder.empty() || fs::path{path}.is_absolute()) return path;
+  return fs::relative(fs::absolute(spec.folder / path), fs::absolute(folder)).generic_string();
+}
 
 std::string parallel_scenarios(const ParallelSpec& spec,
                                const ParallelChoice& choice,

@@ -134,6 +134,7 @@ ParallelSpec parse_parallel_spec(const std::string& text,
     for (const std::string& name : pipeline_policies()) given.emplace_back(name);
   }
   for (const Json& each : given) spec.policies.push_back(policy_of(each));
+  if (root.contains("training")) spec.training = root.at("training").dump();
   spec.rows = root.value("rows", spec.rows);
   spec.simulations = root.value("simulations", spec.simulations);
   return spec;
@@ -193,6 +194,12 @@ std::string parallel_spec_schema() {
                         "of stages on ranks, to try; all that the workload has if left out")},
                   {"zero", axis(schema::integer(0, 3, ""), "stages of ZeRO to try; 0")},
                   {"policy", axis(policy, "schedules to try; all of pipelines if left out")},
+                  {"training",
+                   Json{{"type", "object"},
+                        {"required", {"data"}},
+                        {"description",
+                         "data, optimizer, iterations, ... as in a training (schema training): the "
+                         "best plan becomes one, where ranks of MPI train the model"}}},
                   {"rows", schema::integer(1, 1000, "that are ranked; 10")},
                   {"simulations", schema::integer(1, 10'000'000, "at most; 2000")}},
                  {"layers", "machine", "devices", "batch"},

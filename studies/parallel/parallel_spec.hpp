@@ -46,6 +46,7 @@ struct ParallelSpec {
   std::vector<std::string> placement;  ///< of stages on ranks; those that the workload has
   std::vector<std::int64_t> zero{0};   ///< stages of ZeRO
   std::vector<ParallelPolicy> policies;
+  std::string training;              ///< text of its JSON value: data and settings; empty: none
   std::size_t rows = 10;             ///< that are ranked
   std::uint64_t simulations = 2000;  ///< at most
 };

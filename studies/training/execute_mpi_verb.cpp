@@ -3,6 +3,7 @@
 
 #include "real_exec/cpu/cpu_executor.hpp"
 #include "real_exec/ranks/mpi_link.hpp"
+#include "real_exec/ranks/thread_ranks.hpp"
 #include "real_exec/training/pipeline_run.hpp"
 #include "sim/base/error.hpp"
 #include "sim/engine/simulator.hpp"
@@ -22,9 +23,12 @@ namespace {
 
 /// Throws InputError for an option that does not go with ranks.
 void expect_no_other_device(const ExecuteOptions& options) {
-  const auto fail = [](const char* flag, const char* expected) {
-    throw InputError(
-        {.file = flag, .pointer = {}, .found = "--device mpi", .expected = expected, .hint = {}});
+  const auto fail = [&](const char* flag, const char* expected) {
+    throw InputError({.file = flag,
+                      .pointer = {},
+                      .found = "--device " + options.device,
+                      .expected = expected,
+                      .hint = {}});
   };
   if (options.workers > 0) fail("--workers", "--device cpu with it");
   if (!options.proxy.empty()) fail("--proxy", "--device cpu or cuda with it");
@@ -35,16 +39,21 @@ void expect_no_other_device(const ExecuteOptions& options) {
   if (options.no_trace) fail("--no-trace", "--device cpu or cuda with it");
 }
 
-int start_ranks(const ExecuteOptions& options, const Terminal& terminal) {
+/// How many ranks a run has, before any starts. Throws what can be said against it.
+std::uint32_t ranks_of(const ExecuteOptions& options, const Terminal& terminal) {
   const TrainingSpec spec = load_training_spec(options.spec, &terminal.err);
   const std::uint32_t stages = stages_for_ranks(spec, options.ranks);
   expect_plan(spec, stages);
   if (!options.overwrite) expect_free(options.out, false);
+  return spec.training.replicas * (stages / spec.training.virtual_stages);
+}
+
+int start_ranks(const ExecuteOptions& options, const Terminal& terminal) {
+  const std::uint32_t ranks = ranks_of(options, terminal);
   std::vector<std::string> arguments{
       "execute", options.spec, "--device", "mpi", "--out", options.out};
   if (options.overwrite) arguments.emplace_back("--overwrite");
   if (options.json) arguments.emplace_back("--json");
-  const std::uint32_t ranks = spec.training.replicas * (stages / spec.training.virtual_stages);
   return run_on_ranks(ranks, arguments, terminal);
 }
 
@@ -95,6 +104,16 @@ int run_on_mpi(const ExecuteOptions& options, const Terminal& terminal) {
   }
   expect_no_other_device(options);
   return start_ranks(options, terminal);
+}
+
+int run_on_thread_ranks(const ExecuteOptions& options, const Terminal& terminal) {
+  expect_no_other_device(options);
+  int status = exit_done;
+  run_on_threads(static_cast<int>(ranks_of(options, terminal)), [&](RankLink& link) {
+    const int own = train(options, link, terminal);
+    if (link.rank() == 0) status = own;
+  });
+  return status;
 }
 
 }  // namespace schedlab

@@ -10,4 +10,8 @@ namespace schedlab {
 /// itself it starts mpirun; started by mpirun it is one of the ranks.
 [[nodiscard]] int run_on_mpi(const ExecuteOptions& options, const Terminal& terminal);
 
+/// `execute --device threads`: the same with ranks that are threads of this process, linked through
+/// its memory.
+[[nodiscard]] int run_on_thread_ranks(const ExecuteOptions& options, const Terminal& terminal);
+
 }  // namespace schedlab

@@ -66,7 +66,7 @@ PipelineCosts with_calls(PipelineCosts costs, Duration call) {
 
 Platform ranks_platform(std::uint32_t ranks, const RankCosts& costs) {
   Platform platform = ideal_platform();
-  platform.name = "ranks of MPI";
+  platform.name = "ranks";
   platform.ranks = ranks;
   HostCosts& host = platform.hosts[HostId{0}].costs;
   host.record = costs.call;

@@ -246,8 +246,8 @@ RunFiles write_training_files(const std::filesystem::path& folder, const Trainin
   const std::string title = title_of(results);
   Metrics metrics = compute_metrics(measured, resolved.plan, results.run.trace);
   metrics.cost_evidence = CostEvidence::measured;
-  const TraceDocument document =
-      make_document(measured, resolved.plan, results.run.trace, title, "measured mpi");
+  const TraceDocument document = make_document(
+      measured, resolved.plan, results.run.trace, title, "measured " + results.link_word());
   const TraceDocument predicted = make_document(
       resolved.problem(), resolved.plan, results.predicted, title + ", predicted", "simulated");
   RunFiles files;

@@ -30,6 +30,8 @@ struct TrainingResults {
   [[nodiscard]] bool same_as_unsplit() const {
     return run.gradient_difference <= gradient_tolerance && run.loss_difference <= loss_tolerance;
   }
+  /// "mpi" or "threads".
+  [[nodiscard]] std::string link_word() const { return library == "threads" ? library : "mpi"; }
   /// What travels loses precision: the comparison is to be read, not to be passed.
   [[nodiscard]] bool lossy() const {
     return resolved.training.compression != Compression::none && resolved.training.ranks() > 1;

@@ -179,7 +179,8 @@ TEST_CASE("names of devices") {
     CAPTURE(word);
     CHECK_FALSE(device_from(word).has_value());
   }
-  CHECK(device_choices("mpi") == "cpu, cuda, cuda:N, opencl, opencl:N, opencl:N/UNITS or mpi");
+  CHECK(device_choices(training_devices) ==
+        "cpu, cuda, cuda:N, opencl, opencl:N, opencl:N/UNITS, mpi or threads");
 }
 
 TEST_CASE("execute: a stopped run throws, and nothing takes the folder's name") {
