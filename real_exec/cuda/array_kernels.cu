@@ -37,6 +37,36 @@ __global__ void column_sums_kernel(DeviceColumnSums s) {
   s.sums[column] = total;
 }
 
+constexpr int tile = 32;  // a warp reads and writes neighbouring elements
+constexpr int tile_threads = 8;
+
+__global__ void transpose_kernel(DeviceTranspose t) {
+  await_predecessor();
+  __shared__ float values[tile][tile + 1];  // one more: columns lie in different banks
+  const int along = static_cast<int>(threadIdx.x);
+  const int first_row = static_cast<int>(blockIdx.x) * tile;
+  const int first_column = static_cast<int>(blockIdx.y) * tile;
+  for (int i = static_cast<int>(threadIdx.y); i < tile; i += tile_threads) {
+    const int row = first_row + i;
+    const int column = first_column + along;
+    if (row < t.rows && column < t.columns) {
+      values[i][along] = t.from[static_cast<long long>(row) * t.from_stride + column];
+    }
+  }
+  __syncthreads();
+  for (int i = static_cast<int>(threadIdx.y); i < tile; i += tile_threads) {
+    const int row = first_row + along;
+    const int column = first_column + i;
+    if (row >= t.rows || column >= t.columns) continue;
+    const long long at = static_cast<long long>(column) * t.to_stride + row;
+    if (t.to != nullptr) {
+      t.to[at] = values[along][i];
+    } else {
+      reinterpret_cast<__nv_bfloat16*>(t.to_low)[at] = __float2bfloat16_rn(values[along][i]);
+    }
+  }
+}
+
 __global__ void add_kernel(DeviceAddition a) {
   await_predecessor();
   const long long all = static_cast<long long>(a.rows) * a.columns;
@@ -161,6 +191,13 @@ void add_column_sums(const DeviceColumnSums& args, KernelStream stream) {
   const dim3 threads(sum_columns, sum_rows);
   const auto blocks = static_cast<unsigned>((args.columns + sum_columns - 1) / sum_columns);
   launch_kernel("column_sums", column_sums_kernel, {blocks, threads, stream}, args);
+}
+
+void transpose(const DeviceTranspose& args, KernelStream stream) {
+  const dim3 threads(tile, tile_threads);
+  const dim3 blocks(static_cast<unsigned>((args.rows + tile - 1) / tile),
+                    static_cast<unsigned>((args.columns + tile - 1) / tile));
+  launch_kernel("transpose", transpose_kernel, {blocks, threads, stream}, args);
 }
 
 void add(const DeviceAddition& args, KernelStream stream) {

@@ -82,6 +82,16 @@ struct DeviceColumnSums {
   int columns = 0;
   int stride = 0;
 };
+/// to[column, row] = from[row, column], in bf16 if `to` is nullptr.
+struct DeviceTranspose {
+  const float* from = nullptr;
+  float* to = nullptr;
+  Bf16* to_low = nullptr;
+  int rows = 0;
+  int columns = 0;
+  int from_stride = 0;
+  int to_stride = 0;
+};
 /// to[row, column] += from[row, column].
 struct DeviceAddition {
   float* to = nullptr;

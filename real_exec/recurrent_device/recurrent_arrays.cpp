@@ -179,6 +179,7 @@ void RecurrentArrays::add_chain(const ChainPlace& place) {
   sized(chain.dwh, buffers * wh, backward);
   sized(chain.dbias, buffers * biases, backward);
   sized(chain.dwp, buffers * wp, backward);
+  if (spec.k_major && backward) allocate_copies(chain);
   if (!low()) return;
   chain.wx_low = LowArray(*device, chain.wx.size());
   chain.wh_low = LowArray(*device, chain.wh.size());
@@ -186,6 +187,17 @@ void RecurrentArrays::add_chain(const ChainPlace& place) {
   chain.projected_gradients_low = LowArray(*device, chain.projected_gradients.size());
   chain.reset_low = LowArray(*device, chain.reset.size());
   chain.gate_gradients_low = LowArray(*device, chain.gate_gradients.size());
+}
+
+void RecurrentArrays::allocate_copies(DeviceChain& chain) const {
+  const auto sized = [this](DeviceChain::KMajor& copy, std::int64_t columns) {
+    const std::size_t size = count(columns * spec.steps * spec.batch);
+    copy.full = NetworkArray<float>(*device, low() ? 0 : size);
+    copy.low = LowArray(*device, low() ? size : 0);
+  };
+  sized(chain.input_copy, chain.place.width);
+  sized(chain.state_copy, output());
+  sized(chain.gate_gradient_copy, shape.gate_gradients * spec.hidden);
 }
 
 void RecurrentArrays::allocate_steps(DeviceChain& chain) const {
@@ -266,6 +278,10 @@ void RecurrentArrays::poison() {
     }
     poison_array(*device, chain.projected_gradients_low);
     poison_array(*device, chain.gate_gradients_low);
+    for (const auto* copy : {&chain.input_copy, &chain.state_copy, &chain.gate_gradient_copy}) {
+      poison_array(*device, copy->full);
+      poison_array(*device, copy->low);
+    }
   }
   if (!forward_kept_) {
     for (const auto& array : y) poison_array(*device, array);

@@ -41,6 +41,14 @@ struct DeviceChain {
   NetworkArray<float> dx;                     ///< [steps][batch][width]
   LowArray reset_low, projected_gradients_low, gate_gradients_low;
 
+  /// Transposed copies (RecurrentSpec::k_major) of the input, of h before each step and of the gate
+  /// gradients: [columns][steps * batch], in bf16 where products read that.
+  struct KMajor {
+    NetworkArray<float> full;
+    LowArray low;
+  };
+  KMajor input_copy, state_copy, gate_gradient_copy;
+
   NetworkArray<float> dwx, dwh, dbias, dwp;  ///< [buffers], the first gets the result
 };
 
@@ -130,6 +138,7 @@ class RecurrentArrays {
   void add_chain(const ChainPlace& place);
   void allocate_steps(DeviceChain& chain) const;
   void allocate_outputs();
+  void allocate_copies(DeviceChain& chain) const;
   void copy_inputs();
   void copy_x();
   void copy_chain_inputs(DeviceChain& chain, const RecurrentChainInputs<float>& given);

@@ -39,6 +39,10 @@ void RecurrentLaunches::launch(SubTask task, const DevicePortion& portion, Recur
       return hidden_1(chain, portion, to);
     case SubTask::hidden_2:
       return hidden_2(chain, portion, to);
+    case SubTask::transpose_input:
+    case SubTask::transpose_state:
+    case SubTask::transpose_gradients:
+      return copy_transposed(task, chain, portion, to);
     case SubTask::weight_1:
     case SubTask::weight_2:
     case SubTask::weight_3:

@@ -20,7 +20,7 @@ struct DevicePortion {
   TaskId id{};  ///< where tensors have memory of their own
   std::size_t chain = 0;
   std::int64_t step = 0;   ///< of tasks of several steps the last in backward order
-  std::int64_t steps = 1;  ///< that weight tasks sum, and that hidden_2 is of
+  std::int64_t steps = 1;  ///< that weight tasks sum, and that hidden_2 and copies are of
 };
 
 /// Launches sub-tasks on the arrays of a network.
@@ -94,6 +94,10 @@ class RecurrentLaunches {
   void projection_hidden(const DeviceChain& chain, const DevicePortion& at, RecurrentQueue& to);
   void hidden_1(const DeviceChain& chain, const DevicePortion& at, RecurrentQueue& to);
   void hidden_2(const DeviceChain& chain, const DevicePortion& at, RecurrentQueue& to);
+  void copy_transposed(SubTask task,
+                       const DeviceChain& chain,
+                       const DevicePortion& portion,
+                       RecurrentQueue& to);
   void weight(SubTask task,
               const DeviceChain& chain,
               const DevicePortion& portion,
@@ -103,6 +107,12 @@ class RecurrentLaunches {
                   const DevicePortion& portion,
                   std::int64_t buffer,
                   RecurrentQueue& to);
+  /// The copy from a column of the original on, of steps from `lowest` on; as a second factor it is
+  /// `transposed`.
+  [[nodiscard]] Operand k_major(const DeviceChain::KMajor& copy,
+                                std::int64_t column,
+                                std::int64_t lowest,
+                                bool transposed) const;
   void bias(const DeviceChain& chain, const DevicePortion& portion, RecurrentQueue& to);
   void add_bias(const DeviceChain& chain,
                 const DevicePortion& portion,

@@ -82,7 +82,13 @@ Bytes RecurrentArrays::workspace_bytes() const {
                     chain.wp_low,
                     chain.reset_low,
                     chain.projected_gradients_low,
-                    chain.gate_gradients_low);
+                    chain.gate_gradients_low,
+                    chain.input_copy.full,
+                    chain.input_copy.low,
+                    chain.state_copy.full,
+                    chain.state_copy.low,
+                    chain.gate_gradient_copy.full,
+                    chain.gate_gradient_copy.low);
   });
 }
 

@@ -166,6 +166,19 @@ class EmittingQueue final : public detail::RecurrentQueue {
           .call("array::add_column_sums");
     });
   }
+  void transpose(const detail::DeviceTranspose& args) override {
+    write([args](EmittedMemory& memory) {
+      return ArgumentList(memory)
+          .pointer("from", args.from)
+          .pointer("to", args.to)
+          .pointer("to_low", args.to_low, "kernels::Bf16")
+          .number("rows", args.rows)
+          .number("columns", args.columns)
+          .number("from_stride", args.from_stride)
+          .number("to_stride", args.to_stride)
+          .call("array::transpose");
+    });
+  }
   void add(const detail::DeviceAddition& args) override {
     write([args](EmittedMemory& memory) {
       return ArgumentList(memory)
@@ -347,6 +360,12 @@ void name_arrays(const detail::RecurrentArrays& arrays, EmittedMemory& memory) {
     full(chain.dwx, "dwx"), full(chain.dwh, "dwh"), full(chain.dbias, "dbias");
     low(chain.wx_low, "wx_low"), low(chain.wh_low, "wh_low"), low(chain.reset_low, "reset_low");
     low(chain.gate_gradients_low, "dgates_low");
+    const auto copy = [&](const DeviceChain::KMajor& of, const std::string& name) {
+      full(of.full, name.c_str());
+      low(of.low, name.c_str());
+    };
+    copy(chain.input_copy, "x_k_major"), copy(chain.state_copy, "h_k_major");
+    copy(chain.gate_gradient_copy, "dgates_k_major");
   }
   for (std::size_t layer = 0; layer < arrays.y.size(); ++layer) {
     memory.name(arrays.y[layer].data(), "float", fmt::format("y_{}", layer));

@@ -142,7 +142,8 @@ TEST_CASE("emitted programs compute the network") {
   expect_reference(sizes + R"("kind": "gru", "pass": "training"})", 1e-5);
   expect_reference(sizes + R"("kind": "gru", "reset": "before"})", 1e-5);
   expect_reference(
-      sizes + R"("kind": "lstm", "hidden_1_slices": 2, "hidden_2_steps": 2, "weight_units": 3,
+      sizes +
+          R"("kind": "lstm", "hidden_1_slices": 2, "hidden_2_steps": 2, "weight_units": 3, "k_major": true,
                               "accumulation": "batched", "accumulation_steps": 2})",
       1e-5);
   // Factors have eight bits.
