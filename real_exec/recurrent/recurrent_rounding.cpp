@@ -35,6 +35,8 @@ void RecurrentSteps::round_stored(SubTask task, const Portion& portion) {
   switch (task) {
     case SubTask::transfer_in:
       return round_input(portion);
+    case SubTask::input_gemm:
+      return round_panels(products(chain, portion), portion.of(gate_panels(state_.shape.gates)));
     case SubTask::gates_forward:  // r, z, r * h; n is still a product
       round_gates(gates(chain, portion), 1, 3);
       return round_panels(inner(chain, portion, portion.step), cell);

@@ -135,8 +135,8 @@ class RecurrentState {
   /// Elements of h of one direction, [batch, output], in panels.
   [[nodiscard]] std::ptrdiff_t output_cells() const { return output * spec.batch; }
   [[nodiscard]] bool projected() const { return spec.projection > 0; }
-  /// Data type bf16: x, h, activations, dG, dx and the factors of products are rounded to bf16, in
-  /// floats; c, its gradient, sums and the weights that are updated are fp32.
+  /// Data type bf16: x, zx, h, activations, dG, dx and the factors of products are rounded to bf16,
+  /// in floats; c, its gradient, sums and the weights that are updated are fp32.
   [[nodiscard]] bool low() const { return spec.type == DataType::bf16; }
   /// Weights as products read them.
   [[nodiscard]] const float* factor(const PanelArray& full, const PanelArray& rounded) const {

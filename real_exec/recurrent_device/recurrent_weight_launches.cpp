@@ -13,16 +13,14 @@ std::int64_t first_before(const DeviceChain& chain, std::int64_t lowest) {
 
 }  // namespace
 
-RecurrentLaunches::Operand RecurrentLaunches::k_major(const DeviceChain::KMajor& copy,
+RecurrentLaunches::Operand RecurrentLaunches::k_major(const StoredArray& copy,
                                                       std::int64_t column,
                                                       std::int64_t lowest,
                                                       bool transposed) const {
   const std::int64_t rows = arrays_.spec.steps * arrays_.spec.batch;
   const std::int64_t at = column * rows + lowest * arrays_.spec.batch;
-  return {.full = arrays_.low() ? nullptr : copy.full.data() + at,
-          .low = arrays_.low() ? copy.low.data() + at : nullptr,
-          .stride = rows,
-          .transposed = transposed};
+  return {
+      .full = copy.full_at(at), .low = copy.low_at(at), .stride = rows, .transposed = transposed};
 }
 
 void RecurrentLaunches::copy_transposed(SubTask task,
@@ -31,7 +29,7 @@ void RecurrentLaunches::copy_transposed(SubTask task,
                                         RecurrentQueue& to) {
   const std::int64_t lowest = lowest_step(chain, portion);
   Operand from = gate_gradients(chain, portion.id, lowest, 0);
-  const DeviceChain::KMajor* copy = &chain.gate_gradient_copy;
+  const StoredArray* copy = &chain.gate_gradient_copy;
   std::int64_t columns = gradient_columns();
   if (task == SubTask::transpose_input) {
     from = input(chain, portion.id, lowest);
@@ -43,9 +41,10 @@ void RecurrentLaunches::copy_transposed(SubTask task,
     columns = arrays_.output();
   }
   const std::int64_t at = lowest * arrays_.spec.batch;
-  to.transpose({.from = from.full,
-                .to = arrays_.low() ? nullptr : copy->full.data() + at,
-                .to_low = arrays_.low() ? copy->low.data() + at : nullptr,
+  to.transpose({.from = arrays_.low() ? nullptr : from.full,
+                .from_low = from.low,
+                .to = copy->full_at(at),
+                .to_low = copy->low_at(at),
                 .rows = static_cast<int>(portion.steps * arrays_.spec.batch),
                 .columns = static_cast<int>(columns),
                 .from_stride = static_cast<int>(from.stride),
@@ -140,7 +139,9 @@ void RecurrentLaunches::add_bias(const DeviceChain& chain,
                                  std::int64_t buffer,
                                  RecurrentQueue& to) {
   const std::int64_t biases = arrays_.shape.biases * arrays_.spec.hidden;
-  to.add_column_sums({.d = gate_gradients(chain, portion.id, lowest_step(chain, portion), 0).full,
+  const Operand d = gate_gradients(chain, portion.id, lowest_step(chain, portion), 0);
+  to.add_column_sums({.d = d.full,
+                      .d_low = d.low,
                       .sums = chain.dbias.data() + buffer * biases,
                       .rows = static_cast<int>(portion.steps * arrays_.spec.batch),
                       .columns = static_cast<int>(biases),

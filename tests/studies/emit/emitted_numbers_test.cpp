@@ -75,7 +75,8 @@ RecurrentInputs<double> inputs_of(const RecurrentSpec& spec, const std::string& 
     chain.bias = lstm                              ? bias
                  : spec.cell == RecurrentCell::gru ? outside(bias, {1, 2, 0, 3}, hidden)
                                                    : outside(bias, {1, 2, 0}, hidden);
-    chain.h0 = arrays.at(fmt::format("y_{}", layer));
+    const std::string rounded = of + "h_first";  // where outputs are in bf16
+    chain.h0 = arrays.at(arrays.contains(rounded) ? rounded : fmt::format("y_{}", layer));
     if (lstm) chain.c0 = arrays.at(of + "c");
     chain.dh_last = arrays[of + "dh_last"];
     if (lstm) chain.dc_last = arrays[of + "carry_last"];
