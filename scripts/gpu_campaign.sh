@@ -203,7 +203,7 @@ limit_of() {
   case $1 in
     environment) seconds=30 ;;
     build) seconds=3600 ;;
-    predict | crossover) seconds=60 ;;
+    crossover) seconds=60 ;;
     quoted | backward) seconds=140 ;;
     sequences) seconds=120 ;;
   esac
