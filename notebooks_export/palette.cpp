@@ -17,12 +17,14 @@ namespace {
 
 using namespace okabe_ito;
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 18> fixed_colors{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 20> fixed_colors{{
     {"cell", vermillion},
     {"hidden_1", blue},
     {"hidden_2", sky_blue},
     {"weight_1", green},
     {"weight_2", yellow},
+    {"weight_1_k_major", green},
+    {"weight_2_k_major", yellow},
     {"cell_forward", orange},
     {"recurrent_gemm", "#003F66"},
     {"input_gemm", "#A9D9F5"},

@@ -104,7 +104,7 @@ result_files() {
 # rest but recordings what is small. Pictures are also in the reports.
 small_files() {
   result_files \( -path './.done/*' -o -path './*.*' ! -path './*/*' ! -path './*.tar.gz' \
-    -o -name .schedlab.json -o -name 'baseline.*' -o -name predictions.csv -o -name scenarios.csv \
+    -o -name .schedlab.json -o -name 'baseline.*' -o -name predictions.csv -o -name buckets.csv -o -name scenarios.csv \
     -o ! -path './*_recording/*' ! -name '*.png' ! -name '*.pdf' ! -name '*.svg' -size "-${1}k" \)
 }
 

@@ -203,7 +203,7 @@ limit_of() {
   case $1 in
     environment) seconds=30 ;;
     build) seconds=3600 ;;
-    predict | crossover) seconds=60 ;;
+    crossover) seconds=60 ;;
     quoted | backward) seconds=140 ;;
     sequences) seconds=120 ;;
   esac
@@ -379,7 +379,7 @@ section_calibrate() {
 
 # What is in this folder is older than every measurement that it is compared with.
 section_predict() {
-  local machine arguments
+  local machine arguments folder
   mapfile -t machine < <(machine_arguments)
   rm -f "$out/predictions.sha256"
   for spec in "$quoted_spec" "$validate_spec" ${backward_spec:+"$backward_spec"} "$crossover_spec" "$recompute_spec"; do
@@ -393,6 +393,9 @@ section_predict() {
     (cd "$out" && date -u +%FT%TZ && sha256sum "predictions_$(basename "$spec" .json)/predictions.csv") |
       tee -a "$out/predictions.sha256"
   done
+  folder=predictions_$(basename "$buckets_spec" .json)
+  bounded "$program" buckets "$buckets_spec" "${machine[@]}" --no-memory-time --out "$out/$folder" --overwrite
+  (cd "$out" && date -u +%FT%TZ && sha256sum "$folder/buckets.csv") | tee -a "$out/predictions.sha256"
 }
 
 # SECONDS SPEC FOLDER

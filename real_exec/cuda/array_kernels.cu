@@ -10,6 +10,12 @@ namespace {
 constexpr int threads_per_block = 128;
 constexpr int max_blocks = 1024;  // assumed: fills any device; longer arrays are gone over in steps
 
+/// Of an array that is in fp32, or in bf16.
+__device__ float element(const float* full, const Bf16* low, long long at) {
+  if (low == nullptr) return full[at];
+  return __bfloat162float(reinterpret_cast<const __nv_bfloat16*>(low)[at]);
+}
+
 constexpr int sum_columns = 32;  // of a block: one warp reads 128 neighbouring bytes
 constexpr int sum_rows = 32;
 constexpr int sums_at_once = 4;  // of a thread: loads that do not wait for each other
@@ -25,7 +31,8 @@ __global__ void column_sums_kernel(DeviceColumnSums s) {
 #pragma unroll
       for (int i = 0; i < sums_at_once; ++i) {
         const int row = first + i * sum_rows;
-        if (row < s.rows) sums[i] += s.d[static_cast<long long>(row) * s.stride + column];
+        if (row < s.rows)
+          sums[i] += element(s.d, s.d_low, static_cast<long long>(row) * s.stride + column);
       }
     }
   }
@@ -35,6 +42,41 @@ __global__ void column_sums_kernel(DeviceColumnSums s) {
   float total = s.sums[column];
   for (int other = 0; other < sum_rows; ++other) total += parts[other][threadIdx.x];
   s.sums[column] = total;
+}
+
+constexpr int tile = 32;  // a warp reads and writes neighbouring elements
+constexpr int tile_threads = 8;
+
+template <class Element>
+__device__ void transpose_tile(const Element* from, Element* to, const DeviceTranspose& t) {
+  __shared__ Element values[tile][tile + 1];  // one more: columns lie in different banks
+  const int along = static_cast<int>(threadIdx.x);
+  const int first_row = static_cast<int>(blockIdx.x) * tile;
+  const int first_column = static_cast<int>(blockIdx.y) * tile;
+  for (int i = static_cast<int>(threadIdx.y); i < tile; i += tile_threads) {
+    const int row = first_row + i;
+    const int column = first_column + along;
+    if (row < t.rows && column < t.columns) {
+      values[i][along] = from[static_cast<long long>(row) * t.from_stride + column];
+    }
+  }
+  __syncthreads();
+  for (int i = static_cast<int>(threadIdx.y); i < tile; i += tile_threads) {
+    const int row = first_row + along;
+    const int column = first_column + i;
+    if (row < t.rows && column < t.columns) {
+      to[static_cast<long long>(column) * t.to_stride + row] = values[along][i];
+    }
+  }
+}
+
+__global__ void transpose_kernel(DeviceTranspose t) {
+  await_predecessor();
+  if (t.to_low == nullptr) {
+    transpose_tile(t.from, t.to, t);
+  } else {
+    transpose_tile(t.from_low, t.to_low, t);
+  }
 }
 
 __global__ void add_kernel(DeviceAddition a) {
@@ -58,10 +100,12 @@ __global__ void sum_gradients_kernel(DeviceGradientSum s) {
     float sum = s.dh[i];
     for (int slice = 1; slice < s.slices; ++slice) sum += s.dh[slice * all + i];
     for (int from = 0; from < 2; ++from) {
-      if (s.upstream[from] != nullptr) sum += s.upstream[from][above];
+      if (s.upstream[from] == nullptr && s.upstream_low[from] == nullptr) continue;
+      sum += element(s.upstream[from], s.upstream_low[from], above);
     }
-    s.to[i] = sum;
-    if (s.to_low != nullptr) {
+    if (s.to_low == nullptr) {
+      s.to[i] = sum;
+    } else {
       reinterpret_cast<__nv_bfloat16*>(s.to_low)[i] = __float2bfloat16_rn(sum);
     }
   }
@@ -93,7 +137,8 @@ __global__ void loss_parts_kernel(DeviceLoss l) {
       l.dy[i] = 0.0F;
       continue;
     }
-    const float y = l.y_steps == nullptr ? l.y[i] : l.y_steps[i / of_step][i % of_step];
+    const float y =
+        l.y_steps == nullptr ? element(l.y, l.y_low, i) : l.y_steps[i / of_step][i % of_step];
     const float difference = y - l.target[i];
     l.dy[i] = difference * l.scale;
     sum += static_cast<double>(difference) * static_cast<double>(difference);
@@ -161,6 +206,13 @@ void add_column_sums(const DeviceColumnSums& args, KernelStream stream) {
   const dim3 threads(sum_columns, sum_rows);
   const auto blocks = static_cast<unsigned>((args.columns + sum_columns - 1) / sum_columns);
   launch_kernel("column_sums", column_sums_kernel, {blocks, threads, stream}, args);
+}
+
+void transpose(const DeviceTranspose& args, KernelStream stream) {
+  const dim3 threads(tile, tile_threads);
+  const dim3 blocks(static_cast<unsigned>((args.rows + tile - 1) / tile),
+                    static_cast<unsigned>((args.columns + tile - 1) / tile));
+  launch_kernel("transpose", transpose_kernel, {blocks, threads, stream}, args);
 }
 
 void add(const DeviceAddition& args, KernelStream stream) {

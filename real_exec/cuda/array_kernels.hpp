@@ -9,6 +9,7 @@ namespace schedlab::detail {
 // Kernels over whole arrays: sums, the loss, the optimizer, rounding.
 void add_column_sums(const DeviceColumnSums& args, KernelStream stream);
 void sum_gradients(const DeviceGradientSum& args, KernelStream stream);
+void transpose(const DeviceTranspose& args, KernelStream stream);
 void add(const DeviceAddition& args, KernelStream stream);
 void squared_error(const DeviceLoss& args, KernelStream stream);
 void update_weights(const DeviceUpdate& args, KernelStream stream);

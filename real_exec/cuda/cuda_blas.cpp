@@ -12,14 +12,15 @@
 namespace schedlab::detail {
 namespace {
 
-BlasTypes blas_types(DataType type) {
+BlasTypes blas_types(const BlasProduct& product) {
+  const DataType type = product.type;
   switch (type) {
     case DataType::fp32:
       return {CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F};
     case DataType::tf32:
       return {CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32};
     case DataType::bf16:
-      return {CUDA_R_16BF, CUDA_R_32F, CUBLAS_COMPUTE_32F};
+      return {CUDA_R_16BF, product.low_result ? CUDA_R_16BF : CUDA_R_32F, CUBLAS_COMPUTE_32F};
     case DataType::fp16:
       return {CUDA_R_16F, CUDA_R_32F, CUBLAS_COMPUTE_32F};
     case DataType::fp64:
@@ -137,7 +138,7 @@ void CudaBlas::multiply_batch(const BlasProduct& p,
 }
 
 void CudaBlas::multiply(const BlasProduct& p, cudaStream_t stream, bool measuring) {
-  const BlasTypes types = blas_types(p.type);
+  const BlasTypes types = blas_types(p);
   if (lt_ != nullptr) {
     prepare();
     lt_->multiply(p, types, {workspace_.data(), workspace_.bytes()}, stream, measuring);

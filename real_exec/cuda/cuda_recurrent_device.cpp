@@ -48,6 +48,9 @@ void CudaRecurrentQueue::sum_gradients(const DeviceGradientSum& args) {
 void CudaRecurrentQueue::add_column_sums(const DeviceColumnSums& args) {
   detail::add_column_sums(args, to_.kernels());
 }
+void CudaRecurrentQueue::transpose(const DeviceTranspose& args) {
+  detail::transpose(args, to_.kernels());
+}
 void CudaRecurrentQueue::add(const DeviceAddition& args) {
   detail::add(args, to_.kernels());
 }

@@ -25,6 +25,7 @@ class CudaRecurrentQueue final : public RecurrentQueue {
   void reset_cell_backward(const DeviceCellBackward& args) override;
   void sum_gradients(const DeviceGradientSum& args) override;
   void add_column_sums(const DeviceColumnSums& args) override;
+  void transpose(const DeviceTranspose& args) override;
   void add(const DeviceAddition& args) override;
   void squared_error(const DeviceLoss& args) override;
   void update_weights(const DeviceUpdate& args) override;

@@ -40,6 +40,7 @@ struct LtProducts::Call {
             p.n,
             p.k,
             static_cast<std::int64_t>(p.type),
+            static_cast<std::int64_t>(p.low_result),
             p.count,
             p.units,
             static_cast<std::int64_t>(p.add),

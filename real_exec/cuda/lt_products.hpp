@@ -55,7 +55,7 @@ class LtProducts {
   [[nodiscard]] std::vector<Choice> choices() const;
 
  private:
-  using Key = std::array<std::int64_t, 18>;
+  using Key = std::array<std::int64_t, 19>;
   class Shape;  // descriptors of a shape and what was chosen for it
   struct Call;
 

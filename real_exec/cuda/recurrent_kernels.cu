@@ -29,11 +29,29 @@ __device__ void store(float* to, const Pack<width>& pack) {
 }
 template <int width>
 __device__ void store_low(Bf16* to, const Pack<width>& pack) {
-  if (to == nullptr) return;
   LowPack<width> low;
 #pragma unroll
   for (int i = 0; i < width; ++i) low.v[i] = __float2bfloat16_rn(pack.v[i]);
   *reinterpret_cast<LowPack<width>*>(to) = low;
+}
+
+// Of an array that is in fp32, or in bf16.
+template <int width>
+__device__ Pack<width> load(const float* full, const Bf16* low, long long at) {
+  if (low == nullptr) return load<width>(full + at);
+  const LowPack<width> stored = *reinterpret_cast<const LowPack<width>*>(low + at);
+  Pack<width> pack;
+#pragma unroll
+  for (int i = 0; i < width; ++i) pack.v[i] = __bfloat162float(stored.v[i]);
+  return pack;
+}
+template <int width>
+__device__ void store(float* full, Bf16* low, long long at, const Pack<width>& pack) {
+  if (low == nullptr) {
+    store<width>(full + at, pack);
+  } else {
+    store_low<width>(low + at, pack);
+  }
 }
 
 __device__ float sigmoid(float x) {
@@ -57,13 +75,13 @@ __global__ void lstm_forward_kernel(DeviceCellForward s) {
   int column = 0;
   if (!my_elements<width>(s.rows, s.hidden, row, column)) return;
   const long long at = static_cast<long long>(row) * s.hidden + column;
-  const float* zx = s.products + static_cast<long long>(row) * s.products_stride + column;
-  float* z = s.gates + static_cast<long long>(row) * s.gates_stride + column;
+  const long long zx = static_cast<long long>(row) * s.products_stride + column;
+  const long long z = static_cast<long long>(row) * s.gates_stride + column;
   const float* zh = s.recurrent + static_cast<long long>(row) * s.recurrent_stride + column;
   Pack<width> gate[4];
 #pragma unroll
   for (int g = 0; g < 4; ++g) {
-    const Pack<width> x = load<width>(zx + g * s.hidden);
+    const Pack<width> x = load<width>(s.products, s.products_low, zx + g * s.hidden);
     const Pack<width> r = load<width>(zh + g * s.hidden);
     const Pack<width> b = load<width>(s.bias + g * s.hidden + column);
 #pragma unroll
@@ -71,9 +89,9 @@ __global__ void lstm_forward_kernel(DeviceCellForward s) {
       const float sum = x.v[i] + r.v[i] + b.v[i];
       gate[g].v[i] = g == 2 ? tanhf(sum) : sigmoid(sum);
     }
-    store<width>(z + g * s.hidden, gate[g]);
+    store<width>(s.gates, s.gates_low, z + g * s.hidden, gate[g]);
   }
-  if (s.h == nullptr) return;
+  if (s.h == nullptr && s.h_low == nullptr) return;
   Pack<width> c;
   Pack<width> h;
   if (s.before == nullptr) {
@@ -90,8 +108,7 @@ __global__ void lstm_forward_kernel(DeviceCellForward s) {
 #pragma unroll
   for (int i = 0; i < width; ++i) h.v[i] = gate[3].v[i] * tanhf(c.v[i]);
   const long long h_at = static_cast<long long>(row) * s.h_stride + column;
-  store<width>(s.h + h_at, h);
-  store_low<width>(s.h_low == nullptr ? nullptr : s.h_low + h_at, h);
+  store<width>(s.h, s.h_low, h_at, h);
 }
 
 template <int width>
@@ -100,13 +117,13 @@ __global__ void gru_forward_kernel(DeviceCellForward s) {
   int row = 0;
   int column = 0;
   if (!my_elements<width>(s.rows, s.hidden, row, column)) return;
-  const float* zx = s.products + static_cast<long long>(row) * s.products_stride + column;
-  float* gates = s.gates + static_cast<long long>(row) * s.gates_stride + column;
+  const long long zx = static_cast<long long>(row) * s.products_stride + column;
+  const long long gates = static_cast<long long>(row) * s.gates_stride + column;
   const float* zh = s.recurrent + static_cast<long long>(row) * s.recurrent_stride + column;
   const float* bias = s.bias + column;
-  const Pack<width> x_n = load<width>(zx);
-  const Pack<width> x_r = load<width>(zx + s.hidden);
-  const Pack<width> x_z = load<width>(zx + 2 * s.hidden);
+  const Pack<width> x_n = load<width>(s.products, s.products_low, zx);
+  const Pack<width> x_r = load<width>(s.products, s.products_low, zx + s.hidden);
+  const Pack<width> x_z = load<width>(s.products, s.products_low, zx + 2 * s.hidden);
   const Pack<width> h_r = load<width>(zh);
   const Pack<width> h_z = load<width>(zh + s.hidden);
   const Pack<width> h_n = load<width>(zh + 2 * s.hidden);
@@ -125,19 +142,18 @@ __global__ void gru_forward_kernel(DeviceCellForward s) {
     a.v[i] = h_n.v[i] + b_a.v[i];
     n.v[i] = tanhf(x_n.v[i] + b_n.v[i] + r.v[i] * a.v[i]);
   }
-  store<width>(gates, n);
-  store<width>(gates + s.hidden, r);
-  store<width>(gates + 2 * s.hidden, z);
-  store<width>(gates + 3 * s.hidden, a);
-  if (s.h == nullptr) return;
+  store<width>(s.gates, s.gates_low, gates, n);
+  store<width>(s.gates, s.gates_low, gates + s.hidden, r);
+  store<width>(s.gates, s.gates_low, gates + 2 * s.hidden, z);
+  store<width>(s.gates, s.gates_low, gates + 3 * s.hidden, a);
+  if (s.h == nullptr && s.h_low == nullptr) return;
   const Pack<width> before =
-      load<width>(s.before + static_cast<long long>(row) * s.before_stride + column);
+      load<width>(s.before, s.before_low, static_cast<long long>(row) * s.before_stride + column);
   Pack<width> h;
 #pragma unroll
   for (int i = 0; i < width; ++i) h.v[i] = n.v[i] + z.v[i] * (before.v[i] - n.v[i]);
   const long long h_at = static_cast<long long>(row) * s.h_stride + column;
-  store<width>(s.h + h_at, h);
-  store_low<width>(s.h_low == nullptr ? nullptr : s.h_low + h_at, h);
+  store<width>(s.h, s.h_low, h_at, h);
 }
 
 template <int width>
@@ -147,12 +163,12 @@ __global__ void reset_gates_forward_kernel(DeviceCellForward s) {
   int column = 0;
   if (!my_elements<width>(s.rows, s.hidden, row, column)) return;
   const long long at = static_cast<long long>(row) * s.hidden + column;
-  float* zx = s.gates + static_cast<long long>(row) * s.gates_stride + column;
+  const long long zx = static_cast<long long>(row) * s.gates_stride + column;
   const float* zh = s.recurrent + static_cast<long long>(row) * s.recurrent_stride + column;
   const Pack<width> before =
-      load<width>(s.before + static_cast<long long>(row) * s.before_stride + column);
-  const Pack<width> x_r = load<width>(zx + s.hidden);
-  const Pack<width> x_z = load<width>(zx + 2 * s.hidden);
+      load<width>(s.before, s.before_low, static_cast<long long>(row) * s.before_stride + column);
+  const Pack<width> x_r = load<width>(s.gates, s.gates_low, zx + s.hidden);
+  const Pack<width> x_z = load<width>(s.gates, s.gates_low, zx + 2 * s.hidden);
   const Pack<width> h_r = load<width>(zh);
   const Pack<width> h_z = load<width>(zh + s.hidden);
   const Pack<width> b_r = load<width>(s.bias + s.hidden + column);
@@ -166,10 +182,9 @@ __global__ void reset_gates_forward_kernel(DeviceCellForward s) {
     z.v[i] = sigmoid(x_z.v[i] + h_z.v[i] + b_z.v[i]);
     reset.v[i] = r.v[i] * before.v[i];
   }
-  store<width>(zx + s.hidden, r);
-  store<width>(zx + 2 * s.hidden, z);
-  store<width>(s.reset + at, reset);
-  store_low<width>(s.reset_low == nullptr ? nullptr : s.reset_low + at, reset);
+  store<width>(s.gates, s.gates_low, zx + s.hidden, r);
+  store<width>(s.gates, s.gates_low, zx + 2 * s.hidden, z);
+  store<width>(s.reset, s.reset_low, at, reset);
 }
 
 template <int width>
@@ -178,12 +193,12 @@ __global__ void reset_cell_forward_kernel(DeviceCellForward s) {
   int row = 0;
   int column = 0;
   if (!my_elements<width>(s.rows, s.hidden, row, column)) return;
-  float* zx = s.gates + static_cast<long long>(row) * s.gates_stride + column;
+  const long long zx = static_cast<long long>(row) * s.gates_stride + column;
   const float* zh = s.recurrent + static_cast<long long>(row) * s.recurrent_stride + column;
   const Pack<width> before =
-      load<width>(s.before + static_cast<long long>(row) * s.before_stride + column);
-  const Pack<width> x_n = load<width>(zx);
-  const Pack<width> z = load<width>(zx + 2 * s.hidden);
+      load<width>(s.before, s.before_low, static_cast<long long>(row) * s.before_stride + column);
+  const Pack<width> x_n = load<width>(s.gates, s.gates_low, zx);
+  const Pack<width> z = load<width>(s.gates, s.gates_low, zx + 2 * s.hidden);
   const Pack<width> c_n = load<width>(zh + 2 * s.hidden);
   const Pack<width> b_n = load<width>(s.bias + column);
   Pack<width> n;
@@ -193,10 +208,9 @@ __global__ void reset_cell_forward_kernel(DeviceCellForward s) {
     n.v[i] = tanhf(x_n.v[i] + c_n.v[i] + b_n.v[i]);
     h.v[i] = n.v[i] + z.v[i] * (before.v[i] - n.v[i]);
   }
-  store<width>(zx, n);
+  store<width>(s.gates, s.gates_low, zx, n);
   const long long h_at = static_cast<long long>(row) * s.h_stride + column;
-  store<width>(s.h + h_at, h);
-  store_low<width>(s.h_low == nullptr ? nullptr : s.h_low + h_at, h);
+  store<width>(s.h, s.h_low, h_at, h);
 }
 
 /// Gradient of h: from the step after and from outside the chain.
@@ -212,9 +226,9 @@ __device__ Pack<width> incoming(const DeviceCellBackward& s, int row, int column
   }
 #pragma unroll
   for (int u = 0; u < 2; ++u) {
-    if (s.upstream[u] == nullptr) continue;
-    const Pack<width> more =
-        load<width>(s.upstream[u] + static_cast<long long>(row) * s.upstream_stride + column);
+    if (s.upstream[u] == nullptr && s.upstream_low[u] == nullptr) continue;
+    const Pack<width> more = load<width>(
+        s.upstream[u], s.upstream_low[u], static_cast<long long>(row) * s.upstream_stride + column);
 #pragma unroll
     for (int i = 0; i < width; ++i) sum.v[i] += more.v[i];
   }
@@ -227,8 +241,7 @@ __device__ void store_gradient(const DeviceCellBackward& s,
                                int column,
                                const Pack<width>& gradient) {
   const long long at = static_cast<long long>(row) * s.gate_gradients_stride + column;
-  store<width>(s.gate_gradients + at, gradient);
-  store_low<width>(s.gate_gradients_low == nullptr ? nullptr : s.gate_gradients_low + at, gradient);
+  store<width>(s.gate_gradients, s.gate_gradients_low, at, gradient);
 }
 
 template <int width>
@@ -238,13 +251,13 @@ __global__ void lstm_backward_kernel(DeviceCellBackward s) {
   int column = 0;
   if (!my_elements<width>(s.rows, s.hidden, row, column)) return;
   const long long at = static_cast<long long>(row) * s.hidden + column;
-  const float* gates = s.gates + static_cast<long long>(row) * s.gates_stride + column;
-  const Pack<width> i_gate = load<width>(gates);
-  const Pack<width> f_gate = load<width>(gates + s.hidden);
-  const Pack<width> g_gate = load<width>(gates + 2 * s.hidden);
-  const Pack<width> o_gate = load<width>(gates + 3 * s.hidden);
+  const long long gates = static_cast<long long>(row) * s.gates_stride + column;
+  const Pack<width> i_gate = load<width>(s.gates, s.gates_low, gates);
+  const Pack<width> f_gate = load<width>(s.gates, s.gates_low, gates + s.hidden);
+  const Pack<width> g_gate = load<width>(s.gates, s.gates_low, gates + 2 * s.hidden);
+  const Pack<width> o_gate = load<width>(s.gates, s.gates_low, gates + 3 * s.hidden);
   const Pack<width> before =
-      load<width>(s.before + static_cast<long long>(row) * s.before_stride + column);
+      load<width>(s.before, s.before_low, static_cast<long long>(row) * s.before_stride + column);
   const Pack<width> c = load<width>(s.c + at);
   const Pack<width> dh = incoming<width>(s, row, column);
   Pack<width> carry = load<width>(s.carry + at);
@@ -280,13 +293,13 @@ __global__ void gru_backward_kernel(DeviceCellBackward s) {
   int column = 0;
   if (!my_elements<width>(s.rows, s.hidden, row, column)) return;
   const long long at = static_cast<long long>(row) * s.hidden + column;
-  const float* gates = s.gates + static_cast<long long>(row) * s.gates_stride + column;
-  const Pack<width> n = load<width>(gates);
-  const Pack<width> r = load<width>(gates + s.hidden);
-  const Pack<width> z = load<width>(gates + 2 * s.hidden);
-  const Pack<width> a = load<width>(gates + 3 * s.hidden);
+  const long long gates = static_cast<long long>(row) * s.gates_stride + column;
+  const Pack<width> n = load<width>(s.gates, s.gates_low, gates);
+  const Pack<width> r = load<width>(s.gates, s.gates_low, gates + s.hidden);
+  const Pack<width> z = load<width>(s.gates, s.gates_low, gates + 2 * s.hidden);
+  const Pack<width> a = load<width>(s.gates, s.gates_low, gates + 3 * s.hidden);
   const Pack<width> before =
-      load<width>(s.before + static_cast<long long>(row) * s.before_stride + column);
+      load<width>(s.before, s.before_low, static_cast<long long>(row) * s.before_stride + column);
   const Pack<width> sum = incoming<width>(s, row, column);
   Pack<width> carry = load<width>(s.carry + at);
   Pack<width> d_n;
@@ -317,11 +330,11 @@ __global__ void reset_candidate_backward_kernel(DeviceCellBackward s) {
   int column = 0;
   if (!my_elements<width>(s.rows, s.hidden, row, column)) return;
   const long long at = static_cast<long long>(row) * s.hidden + column;
-  const float* gates = s.gates + static_cast<long long>(row) * s.gates_stride + column;
-  const Pack<width> n = load<width>(gates);
-  const Pack<width> z = load<width>(gates + 2 * s.hidden);
+  const long long gates = static_cast<long long>(row) * s.gates_stride + column;
+  const Pack<width> n = load<width>(s.gates, s.gates_low, gates);
+  const Pack<width> z = load<width>(s.gates, s.gates_low, gates + 2 * s.hidden);
   const Pack<width> before =
-      load<width>(s.before + static_cast<long long>(row) * s.before_stride + column);
+      load<width>(s.before, s.before_low, static_cast<long long>(row) * s.before_stride + column);
   const Pack<width> sum = incoming<width>(s, row, column);
   Pack<width> carry = load<width>(s.carry + at);
   Pack<width> d_n;
@@ -345,10 +358,10 @@ __global__ void reset_cell_backward_kernel(DeviceCellBackward s) {
   int column = 0;
   if (!my_elements<width>(s.rows, s.hidden, row, column)) return;
   const long long at = static_cast<long long>(row) * s.hidden + column;
-  const Pack<width> r =
-      load<width>(s.gates + static_cast<long long>(row) * s.gates_stride + s.hidden + column);
+  const Pack<width> r = load<width>(
+      s.gates, s.gates_low, static_cast<long long>(row) * s.gates_stride + s.hidden + column);
   const Pack<width> before =
-      load<width>(s.before + static_cast<long long>(row) * s.before_stride + column);
+      load<width>(s.before, s.before_low, static_cast<long long>(row) * s.before_stride + column);
   const Pack<width> drh = load<width>(s.reset_gradient + at);
   Pack<width> carry = load<width>(s.carry + at);
   Pack<width> d_r;

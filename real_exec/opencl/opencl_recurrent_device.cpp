@@ -285,6 +285,17 @@ void OpenClRecurrentQueue::add_column_sums(const DeviceColumnSums& args) {
          args.stride);
 }
 
+void OpenClRecurrentQueue::transpose(const DeviceTranspose& args) {
+  launch("transpose",
+         static_cast<long long>(args.rows) * args.columns,
+         device_.place(args.from),
+         device_.place(args.to),
+         args.rows,
+         args.columns,
+         args.from_stride,
+         args.to_stride);
+}
+
 void OpenClRecurrentQueue::add(const DeviceAddition& args) {
   launch("add",
          std::min(static_cast<long long>(args.rows) * args.columns,

@@ -206,6 +206,16 @@ __kernel void column_sums(FROM(d), INTO(sums), int rows, int columns, int stride
   sums_buffer[sums_at + column] = sum;
 }
 
+// Work items side by side write neighbours.
+__kernel void transpose(FROM(from), INTO(to), int rows, int columns, int from_stride,
+                        int to_stride) {
+  const ulong at = get_global_id(0);
+  if (at >= (ulong)rows * columns) return;
+  const ulong row = at % rows;
+  const ulong column = at / rows;
+  to_buffer[to_at + column * to_stride + row] = from_buffer[from_at + row * from_stride + column];
+}
+
 __kernel void add(INTO(to), FROM(from), int rows, int columns, int stride) {
   const ulong all = (ulong)rows * columns;
   for (ulong i = get_global_id(0); i < all; i += get_global_size(0)) {

@@ -19,7 +19,7 @@ struct Named {
   SubTask task;
 };
 
-constexpr std::array<Named, 25> single_tasks{{{"transfer_in", SubTask::transfer_in},
+constexpr std::array<Named, 27> single_tasks{{{"transfer_in", SubTask::transfer_in},
                                               {"input_gemm", SubTask::input_gemm},
                                               {"recurrent_gemm", SubTask::recurrent_gemm},
                                               {"gates_forward", SubTask::gates_forward},
@@ -37,6 +37,8 @@ constexpr std::array<Named, 25> single_tasks{{{"transfer_in", SubTask::transfer_
                                               {"weight_1", SubTask::weight_1},
                                               {"weight_2", SubTask::weight_2},
                                               {"weight_3", SubTask::weight_3},
+                                              {"weight_1_k_major", SubTask::weight_1},
+                                              {"weight_2_k_major", SubTask::weight_2},
                                               {"bias", SubTask::bias},
                                               {"reduce_1", SubTask::reduce_1},
                                               {"reduce_2", SubTask::reduce_2},
@@ -75,6 +77,7 @@ std::vector<SubTask> sub_tasks_of(std::string_view operation, const RecurrentSpe
     if (candidate || projected) tasks.push_back(weight_3);
     return tasks;
   }
+  if (operation == "transpose") return {transpose_input, transpose_state, transpose_gradients};
   for (const Named& named : single_tasks) {
     if (named.operation == operation) return {named.task};
   }
@@ -126,6 +129,10 @@ std::vector<RecurrentBinding::BoundKernel> RecurrentBinding::bind(
     kernels.push_back({.task = tasks[i],
                        .blocks = std::max(1U, operation.kernels[i].grid.blocks),
                        .steps = steps_of(tasks[i], operation.kernels[i])});
+  }
+  // Copies are of the same steps; of the gradients they can be counted, whatever the chain.
+  if (tasks.back() == SubTask::transpose_gradients) {
+    for (BoundKernel& kernel : kernels) kernel.steps = kernels.back().steps;
   }
   return kernels;
 }
@@ -194,6 +201,10 @@ std::int64_t RecurrentBinding::steps_of(SubTask task, const Kernel& kernel) cons
   if (task == SubTask::hidden_2) return kernel.m / batch;
   if (task == SubTask::weight_1 || task == SubTask::weight_2 || task == SubTask::weight_3) {
     return kernel.k / batch;
+  }
+  if (task == SubTask::transpose_gradients) {
+    const std::int64_t elements = batch * cell_shape(spec_.cell).gate_gradients * spec_.hidden;
+    return kernel.bytes_written.count() / (bytes_per_element(kernel.type) * elements);
   }
   if (task != SubTask::bias) return 1;
   const std::int64_t sums = batch * cell_shape(spec_.cell).biases * spec_.hidden;

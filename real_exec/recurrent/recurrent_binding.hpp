@@ -30,6 +30,9 @@ enum class SubTask : std::uint8_t {
   cell,
   hidden_1,
   hidden_2,
+  transpose_input,  ///< copies for weight_1 and weight_2
+  transpose_state,
+  transpose_gradients,
   weight_1,
   weight_2,
   weight_3,
@@ -82,7 +85,7 @@ class RecurrentBinding {
   struct BoundKernel {
     SubTask task = SubTask::loss;
     std::uint32_t blocks = 1;
-    std::int64_t steps = 1;  ///< that weight tasks sum, and that hidden_2 is of
+    std::int64_t steps = 1;  ///< that weight tasks sum, and that hidden_2 and copies are of
   };
   struct BoundTask {
     OperationId operation;

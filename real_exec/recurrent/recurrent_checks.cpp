@@ -22,6 +22,14 @@ void expect_allocable_by_tensor(const RecurrentSpec& spec, const TaskGraph& grap
         "lstm and gru with the reset gate after the product\n  use \"pass\": \"training\", "
         "\"reset\": \"after\", \"include_tensors\": true");
   }
+  if (spec.k_major) {
+    throw InfeasibleError(
+        "memory is taken tensor by tensor where steps are multiplied one by one, which copies with "
+        "k_major are not\n  set \"k_major\": false",
+        "k_major",
+        "true",
+        "false");
+  }
   if (spec.recompute == Recompute::keep_all) {
     throw InfeasibleError(
         "recompute keep_all: the kernels are fused and have no intermediate results to keep\n  use "

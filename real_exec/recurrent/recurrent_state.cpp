@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "real_exec/recurrent/recurrent_state.hpp"
 
+#include "real_exec/recurrent/bf16.hpp"
 #include "real_exec/recurrent/initial_gradients.hpp"
 #include "real_exec/recurrent/pointwise.hpp"
 #include "real_exec/recurrent/recurrent_binding.hpp"
@@ -220,6 +221,7 @@ void RecurrentState::pack_x() {
   if (spec.pass == RecurrentPass::training && spec.transfers) return;
   const PanelMap map{.rows = spec.batch, .block = spec.input, .places = {0}};
   pack_steps(map, inputs.x, x.data(), input_step(chains.front()));
+  if (low()) round_to_bf16(x.data(), static_cast<std::ptrdiff_t>(x.size()));
 }
 
 void RecurrentState::pack_target() {
@@ -250,6 +252,7 @@ void RecurrentState::pack_inputs() {
     }
     const std::int64_t initial = before(chain, first_step(chain));
     h_map.pack(given.h0.data(), h(chain, initial));
+    if (low()) round_to_bf16(h(chain, initial), output_cells());
     if (shape.cell_state) state_map.pack(given.c0.data(), c(chain, initial));
     if (spec.pass == RecurrentPass::forward) continue;
     h_map.pack(given.dh_last.data(), chain.dh_last.data());
@@ -280,6 +283,17 @@ void RecurrentState::reset() {
     transpose(chain.wx, chain.wx_transposed, chain.wx_map);
     transpose(chain.wh, chain.wh_transposed, chain.wh_map);
     transpose(chain.wp, chain.wp_transposed, chain.wp_map);
+    if (low()) {
+      const auto round = [](const PanelArray& w, PanelArray& rounded, PanelArray& transposed) {
+        rounded = w;
+        for (PanelArray* array : {&rounded, &transposed}) {
+          round_to_bf16(array->data(), static_cast<std::ptrdiff_t>(array->size()));
+        }
+      };
+      round(chain.wx, chain.wx_low, chain.wx_transposed);
+      round(chain.wh, chain.wh_low, chain.wh_transposed);
+      round(chain.wp, chain.wp_low, chain.wp_transposed);
+    }
     for (auto* array :
          {&chain.wx_moments, &chain.wh_moments, &chain.bias_moments, &chain.wp_moments}) {
       std::fill(array->begin(), array->end(), 0.0F);
@@ -355,7 +369,10 @@ Bytes RecurrentState::workspace_bytes() const {
   std::size_t floats =
       loss_parts.size() + inputs.x.size() + inputs.dy.size() + inputs.target.size();
   for (const ChainState& chain : chains) {
-    for (const auto* array : {&chain.wx_transposed,
+    for (const auto* array : {&chain.wx_low,
+                              &chain.wh_low,
+                              &chain.wp_low,
+                              &chain.wx_transposed,
                               &chain.wh_transposed,
                               &chain.wp_transposed,
                               &chain.wx_first,

@@ -76,6 +76,7 @@ struct ChainState {
   PanelMap wp_map;  ///< of no elements without projection, as the arrays of wp
 
   PanelArray wx, wx_transposed, wh, wh_transposed, bias, wp, wp_transposed;
+  PanelArray wx_low, wh_low, wp_low;  ///< data type bf16: rounded, as the transposed ones are
   PanelArray wx_first, wh_first, bias_first, wp_first;  ///< pass training: before the update
   PanelArray wx_moments, wh_moments, bias_moments, wp_moments;  ///< adam: m, then v
 
@@ -134,6 +135,13 @@ class RecurrentState {
   /// Elements of h of one direction, [batch, output], in panels.
   [[nodiscard]] std::ptrdiff_t output_cells() const { return output * spec.batch; }
   [[nodiscard]] bool projected() const { return spec.projection > 0; }
+  /// Data type bf16: x, zx, h, activations, dG, dx and the factors of products are rounded to bf16,
+  /// in floats; c, its gradient, sums and the weights that are updated are fp32.
+  [[nodiscard]] bool low() const { return spec.type == DataType::bf16; }
+  /// Weights as products read them.
+  [[nodiscard]] const float* factor(const PanelArray& full, const PanelArray& rounded) const {
+    return low() ? rounded.data() : full.data();
+  }
   [[nodiscard]] std::int64_t directions(std::int64_t layer) const {
     return layer_directions(spec, layer);
   }

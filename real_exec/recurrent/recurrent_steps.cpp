@@ -10,6 +10,11 @@
 
 namespace schedlab::detail {
 void RecurrentSteps::run(SubTask task, const Portion& portion) {
+  compute(task, portion);
+  if (state_.low()) round_stored(task, portion);
+}
+
+void RecurrentSteps::compute(SubTask task, const Portion& portion) {
   ChainState& chain = state_.chains[portion.chain];
   switch (task) {
     case SubTask::transfer_in:
@@ -41,6 +46,10 @@ void RecurrentSteps::run(SubTask task, const Portion& portion) {
       return hidden_1(chain, portion);
     case SubTask::hidden_2:
       return hidden_2(chain, portion);
+    case SubTask::transpose_input:
+    case SubTask::transpose_state:
+    case SubTask::transpose_gradients:
+      return;  // panels are read along the sum as they lie
     case SubTask::weight_1:
     case SubTask::weight_2:
     case SubTask::weight_3:
@@ -102,7 +111,7 @@ void RecurrentSteps::copy_in(const Portion& portion) {
 
 void RecurrentSteps::input_gemm(ChainState& chain, const Portion& portion) {
   multiply({.a = input(chain, portion, portion.step),
-            .b = chain.wx.data(),
+            .b = state_.factor(chain.wx, chain.wx_low),
             .c = products(chain, portion),
             .rows = state_.spec.batch,
             .k = chain.width,
@@ -112,7 +121,7 @@ void RecurrentSteps::input_gemm(ChainState& chain, const Portion& portion) {
 
 void RecurrentSteps::recurrent_gemm(ChainState& chain, const Portion& portion) {
   multiply({.a = h(chain, portion, RecurrentState::before(chain, portion.step)),
-            .b = chain.wh.data(),
+            .b = state_.factor(chain.wh, chain.wh_low),
             .c = recurrent_products(chain, portion),
             .rows = state_.spec.batch,
             .k = state_.output,
@@ -122,7 +131,7 @@ void RecurrentSteps::recurrent_gemm(ChainState& chain, const Portion& portion) {
 
 void RecurrentSteps::projection_gemm(ChainState& chain, const Portion& portion) {
   multiply({.a = inner(chain, portion, portion.step),
-            .b = chain.wp.data(),
+            .b = state_.factor(chain.wp, chain.wp_low),
             .c = h(chain, portion, portion.step),
             .rows = state_.spec.batch,
             .k = state_.hidden,
@@ -134,7 +143,7 @@ void RecurrentSteps::candidate_gemm(ChainState& chain, const Portion& portion) {
   const std::ptrdiff_t first = gate_panels(state_.shape.recurrent_gates);
   const PanelRange panels = portion.of(gate_panels(1));
   multiply({.a = inner(chain, portion, portion.step),
-            .b = chain.wh.data(),
+            .b = state_.factor(chain.wh, chain.wh_low),
             .c = chain.zh.data(),
             .rows = state_.spec.batch,
             .k = state_.hidden,

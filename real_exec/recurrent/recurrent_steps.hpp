@@ -51,6 +51,12 @@ class RecurrentSteps {
   [[nodiscard]] const RecurrentState& state() const { return state_; }
 
  private:
+  void compute(SubTask task, const Portion& portion);
+  // recurrent_rounding.cpp
+  /// What the sub-task has written for others, in bf16.
+  void round_stored(SubTask task, const Portion& portion);
+  void round_panels(float* array, const PanelRange& panels) const;
+  void round_input(const Portion& portion);
   void copy_in(const Portion& portion);
   void input_gemm(ChainState& chain, const Portion& portion);
   void recurrent_gemm(ChainState& chain, const Portion& portion);

@@ -61,17 +61,25 @@ constexpr std::array<std::string_view, 2> allocation_names{"whole_run", "by_tens
 const RecurrentSpec& checked(const RecurrentSpec& spec,
                              const TaskGraph& graph,
                              TensorAllocation allocation) {
-  if (spec.type != DataType::fp32) {
+  if (spec.type != DataType::fp32 && spec.type != DataType::bf16) {
     throw InfeasibleError(
-        fmt::format("the kernels for the CPU compute in fp32; the workload has {}\n"
-                    "  set \"data_type\": \"fp32\"",
+        fmt::format("the kernels for the CPU compute in fp32, or with what is stored rounded to "
+                    "bf16; the workload has {}\n  set \"data_type\": \"fp32\"",
                     to_string(spec.type)),
         "data type",
         std::string(to_string(spec.type)),
-        "fp32");
+        "fp32, bf16");
   }
-  if (allocates_by_tensor(spec, allocation)) expect_allocable_by_tensor(spec, graph);
-  return spec;
+  if (!allocates_by_tensor(spec, allocation)) return spec;
+  expect_allocable_by_tensor(spec, graph);
+  if (spec.type == DataType::fp32) return spec;
+  throw InfeasibleError(
+      "on cores memory is taken tensor by tensor, as recomputation needs it, in fp32: numbers "
+      "rounded to bf16 take as much\n  set \"data_type\": \"fp32\", or \"recompute\": "
+      "\"keep_backward\" without --allocate by_tensor",
+      "data type",
+      "bf16",
+      "fp32");
 }
 
 }  // namespace

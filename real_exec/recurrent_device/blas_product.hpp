@@ -16,7 +16,8 @@ struct BlasMatrix {
 };
 
 /// C[m, n] = A[m, k] * B[k, n] + beta * C. Factors have the type: fp32, tf32 (fp32 in memory),
-/// bf16, fp16 or fp64. C is fp64 if they are, else fp32; sums are taken in C's type.
+/// bf16, fp16 or fp64. C is fp64 if they are, else fp32 or bf16 (`low_result`); sums are taken in
+/// fp64 or fp32.
 struct BlasProduct {
   std::int64_t m = 0;
   std::int64_t n = 0;
@@ -29,7 +30,8 @@ struct BlasProduct {
   bool add = false;  ///< beta = 1, else 0
   DataType type = DataType::fp32;
   std::int64_t count = 1;
-  std::int64_t units = 0;  ///< multiprocessors that it may use; 0: all
+  bool low_result = false;  ///< of factors in bf16 that C is, too
+  std::int64_t units = 0;   ///< multiprocessors that it may use; 0: all
 };
 
 }  // namespace schedlab::detail

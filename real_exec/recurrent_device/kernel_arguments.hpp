@@ -12,24 +12,27 @@ namespace schedlab::detail {
 //                       n, r, z, a                  what is saved; a = zh + b of n
 //                       n, r, z, nr                 dG and biases; nr: of n's recurrent product
 //   GRU, reset before   n, r, z / r, z, n / n, r, z / n, r, z
-// as on the CPU (recurrent_cells.hpp). Arrays in bf16 are copies of what the next products read;
-// nullptr where products read fp32. Elements are read and written four at a time, 16 bytes, where
-// `hidden` is a multiple of 4; then so must all strides be.
+// as on the CPU (recurrent_cells.hpp). An array is in fp32, or in bf16 and called `..._low`; the
+// other pointer is nullptr. Kernels compute in fp32. Elements are read and written four at a time,
+// 16 bytes, where `hidden` is a multiple of 4; then so must all strides be.
 
 /// A number in bf16, as bits; a device has its own type for it.
 struct Bf16 {
   unsigned short bits;
 };
 
-/// One step forward. Of an LSTM, and of a GRU that resets after the product, without `h` the
-/// activations alone are computed; of an LSTM without `before` h, too, of the c that is there. `h`
-/// is o * tanh(c) of an LSTM with projection.
+/// One step forward. Of an LSTM, and of a GRU that resets after the product, without `h` (and
+/// `h_low`) the activations alone are computed; of an LSTM without `before` h, too, of the c that
+/// is there. `h` is o * tanh(c) of an LSTM with projection.
 struct DeviceCellForward {
-  const float* products = nullptr;   ///< zx; may be `gates`, and is for cells with a candidate
-  float* gates = nullptr;            ///< activations on return
+  const float* products = nullptr;  ///< zx; may be `gates`, and is for cells with a candidate
+  const Bf16* products_low = nullptr;
+  float* gates = nullptr;  ///< activations on return
+  Bf16* gates_low = nullptr;
   const float* recurrent = nullptr;  ///< zh
   const float* bias = nullptr;       ///< [biases * hidden]
   const float* before = nullptr;     ///< of an LSTM c, else h, of the step before
+  const Bf16* before_low = nullptr;  ///< h
   float* c = nullptr;                ///< LSTM
   float* h = nullptr;
   Bf16* h_low = nullptr;
@@ -45,11 +48,14 @@ struct DeviceCellForward {
 };
 /// One step backward.
 struct DeviceCellBackward {
-  const float* gates = nullptr;   ///< activations
-  const float* c = nullptr;       ///< LSTM
-  const float* before = nullptr;  ///< of an LSTM c, else h, of the step before
+  const float* gates = nullptr;  ///< activations
+  const Bf16* gates_low = nullptr;
+  const float* c = nullptr;          ///< LSTM
+  const float* before = nullptr;     ///< of an LSTM c, else h, of the step before
+  const Bf16* before_low = nullptr;  ///< h
   // Device code cannot call the members of a std::array.
   const float* upstream[2] = {};          ///< nullptr: none  NOLINT(*-avoid-c-arrays): above
+  const Bf16* upstream_low[2] = {};       // NOLINT(*-avoid-c-arrays): as above
   const float* dh = nullptr;              ///< dG * Wh^T of the step after: slices [rows, hidden]
   float* carry = nullptr;                 ///< dc, or the direct path of dh; replaced
   const float* reset_gradient = nullptr;  ///< GRU, reset before: d(r * h)
@@ -67,7 +73,8 @@ struct DeviceCellBackward {
 struct DeviceGradientSum {
   float* to = nullptr;
   Bf16* to_low = nullptr;
-  const float* upstream[2] = {};  ///< nullptr: none  NOLINT(*-avoid-c-arrays): as above
+  const float* upstream[2] = {};     ///< nullptr: none  NOLINT(*-avoid-c-arrays): as above
+  const Bf16* upstream_low[2] = {};  // NOLINT(*-avoid-c-arrays): as above
   const float* dh = nullptr;
   int rows = 0;
   int columns = 0;
@@ -77,10 +84,22 @@ struct DeviceGradientSum {
 /// sums[column] += the sum over rows of D[row, column], in an order that does not change.
 struct DeviceColumnSums {
   const float* d = nullptr;
+  const Bf16* d_low = nullptr;
   float* sums = nullptr;
   int rows = 0;
   int columns = 0;
   int stride = 0;
+};
+/// to[column, row] = from[row, column].
+struct DeviceTranspose {
+  const float* from = nullptr;
+  const Bf16* from_low = nullptr;
+  float* to = nullptr;
+  Bf16* to_low = nullptr;
+  int rows = 0;
+  int columns = 0;
+  int from_stride = 0;
+  int to_stride = 0;
 };
 /// to[row, column] += from[row, column].
 struct DeviceAddition {
@@ -95,7 +114,8 @@ struct DeviceAddition {
 /// beyond. `parts`: scratch of loss_parts elements.
 inline constexpr int loss_parts = 256;
 struct DeviceLoss {
-  const float* y = nullptr;                    ///< [steps, batch, columns]
+  const float* y = nullptr;  ///< [steps, batch, columns]
+  const Bf16* y_low = nullptr;
   const float* const* y_steps = nullptr;       ///< in place of y: where each step lies
   const float* const* host_y_steps = nullptr;  ///< the same list, in the host's memory
   const float* target = nullptr;

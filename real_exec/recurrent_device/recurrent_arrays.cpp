@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "real_exec/recurrent_device/recurrent_arrays.hpp"
 
+#include "real_exec/recurrent/bf16.hpp"
 #include "real_exec/recurrent/initial_gradients.hpp"
 #include "real_exec/recurrent/recurrent_inputs.hpp"
 #include "sim/base/error.hpp"
@@ -28,6 +29,19 @@ std::vector<float> download(RecurrentDevice& device, const float* from, std::int
   return values;
 }
 
+std::vector<float> download(RecurrentDevice& device,
+                            const StoredArray& from,
+                            std::int64_t at,
+                            std::int64_t elements) {
+  if (from.low.empty()) return download(device, from.full_at(at), elements);
+  std::vector<Bf16> low(count(elements));
+  device.download(low.data(), from.low_at(at), low.size() * sizeof(Bf16));
+  std::vector<float> values(low.size());
+  std::transform(
+      low.begin(), low.end(), values.begin(), [](Bf16 value) { return from_bf16(value.bits); });
+  return values;
+}
+
 void copy(RecurrentDevice& device, const NetworkArray<float>& from, const NetworkArray<float>& to) {
   if (!from.empty()) device.copy(to.data(), from.data(), from.bytes());
 }
@@ -41,6 +55,11 @@ void fill(RecurrentDevice& device, const NetworkArray<T>& array, unsigned char b
 template <class T>
 void poison_array(RecurrentDevice& device, const NetworkArray<T>& array) {
   fill(device, array, 0xFF);
+}
+
+void poison_array(RecurrentDevice& device, const StoredArray& array) {
+  poison_array(device, array.full);
+  poison_array(device, array.low);
 }
 
 void round_array(RecurrentDevice& device, const NetworkArray<float>& from, const LowArray& to) {
@@ -110,9 +129,7 @@ RecurrentArrays::RecurrentArrays(std::shared_ptr<RecurrentDevice> on,
 void RecurrentArrays::allocate_outputs() {
   const std::int64_t slots = by_tensor ? 1 : spec.steps + 2;
   for (std::int64_t layer = 0; layer < spec.layers; ++layer) {
-    const std::size_t elements = count(slots * spec.batch * y_columns(layer));
-    y.emplace_back(*device, elements);
-    y_low.emplace_back(*device, low() ? elements : 0);
+    y.push_back(stored(slots * spec.batch * y_columns(layer)));
   }
   const std::int64_t outputs = spec.steps * spec.batch * y_columns(spec.layers - 1);
   if (spec.pass != RecurrentPass::forward && !by_tensor)
@@ -179,13 +196,29 @@ void RecurrentArrays::add_chain(const ChainPlace& place) {
   sized(chain.dwh, buffers * wh, backward);
   sized(chain.dbias, buffers * biases, backward);
   sized(chain.dwp, buffers * wp, backward);
+  if (spec.k_major && backward) allocate_copies(chain);
   if (!low()) return;
   chain.wx_low = LowArray(*device, chain.wx.size());
   chain.wh_low = LowArray(*device, chain.wh.size());
   chain.wp_low = LowArray(*device, chain.wp.size());
-  chain.projected_gradients_low = LowArray(*device, chain.projected_gradients.size());
-  chain.reset_low = LowArray(*device, chain.reset.size());
-  chain.gate_gradients_low = LowArray(*device, chain.gate_gradients.size());
+  sized(chain.h_first, count(spec.batch * output()));
+}
+
+StoredArray RecurrentArrays::stored(std::int64_t elements) const {
+  StoredArray array;
+  if (low()) {
+    array.low = LowArray(*device, count(elements));
+  } else {
+    array.full = NetworkArray<float>(*device, count(elements));
+  }
+  return array;
+}
+
+void RecurrentArrays::allocate_copies(DeviceChain& chain) const {
+  const std::int64_t rows = spec.steps * spec.batch;
+  chain.input_copy = stored(chain.place.width * rows);
+  chain.state_copy = stored(output() * rows);
+  chain.gate_gradient_copy = stored(shape.gate_gradients * spec.hidden * rows);
 }
 
 void RecurrentArrays::allocate_steps(DeviceChain& chain) const {
@@ -195,21 +228,21 @@ void RecurrentArrays::allocate_steps(DeviceChain& chain) const {
   const auto sized = [this](NetworkArray<float>& array, std::int64_t size, bool used) {
     array = NetworkArray<float>(*device, used ? count(size) : 0);
   };
+  const auto of_steps = [this](StoredArray& array, std::int64_t size, bool used) {
+    array = stored(used ? spec.steps * size : 0);
+  };
   const bool one_task =
       spec.granularity == Granularity::coarse || spec.granularity == Granularity::data_and_weight;
-  sized(chain.gates, spec.steps * spec.batch * saved_columns(), !by_tensor);
+  of_steps(chain.gates, spec.batch * saved_columns(), !by_tensor);
   // In whole nodes the products live only inside the task.
   sized(chain.zh, shape.gates * cell, !by_tensor || one_task);
   sized(chain.c, (by_tensor ? 1 : spec.steps + 2) * cell, shape.cell_state);
-  sized(chain.reset, spec.steps * cell, inner && !by_tensor);
+  of_steps(chain.reset, cell, inner && !by_tensor);
   sized(chain.reset_gradient, cell, backward && inner && (!by_tensor || one_task));
-  sized(chain.projected_gradients,
-        spec.steps * spec.batch * output(),
-        backward && projected() && !by_tensor);
-  sized(chain.gate_gradients, spec.steps * shape.gate_gradients * cell, backward && !by_tensor);
-  sized(chain.dx,
-        spec.steps * spec.batch * chain.place.width,
-        backward && (!by_tensor || chain.place.layer == 0));
+  of_steps(chain.projected_gradients, spec.batch * output(), backward && projected() && !by_tensor);
+  of_steps(chain.gate_gradients, shape.gate_gradients * cell, backward && !by_tensor);
+  of_steps(
+      chain.dx, spec.batch * chain.place.width, backward && (!by_tensor || chain.place.layer == 0));
 }
 
 void RecurrentArrays::copy_inputs() {
@@ -255,21 +288,21 @@ void RecurrentArrays::copy_chain_inputs(DeviceChain& chain,
 void RecurrentArrays::poison() {
   for (DeviceChain& chain : chains) {
     if (!forward_kept_) {
-      for (const auto* array : {&chain.gates, &chain.zh, &chain.c, &chain.reset}) {
-        poison_array(*device, *array);
-      }
-      poison_array(*device, chain.reset_low);
+      for (const auto* array : {&chain.zh, &chain.c}) poison_array(*device, *array);
+      for (const auto* array : {&chain.gates, &chain.reset}) poison_array(*device, *array);
     }
-    for (const auto* array :
-         {&chain.gate_gradients, &chain.reset_gradient, &chain.projected_gradients, &chain.dx}) {
+    poison_array(*device, chain.reset_gradient);
+    for (const auto* array : {&chain.gate_gradients,
+                              &chain.projected_gradients,
+                              &chain.dx,
+                              &chain.input_copy,
+                              &chain.state_copy,
+                              &chain.gate_gradient_copy}) {
       poison_array(*device, *array);
     }
-    poison_array(*device, chain.projected_gradients_low);
-    poison_array(*device, chain.gate_gradients_low);
   }
   if (!forward_kept_) {
     for (const auto& array : y) poison_array(*device, array);
-    for (const auto& array : y_low) poison_array(*device, array);
     poison_array(*device, x);
     poison_array(*device, x_low);
   }
@@ -288,7 +321,6 @@ void RecurrentArrays::reset() {
     upload(*device, inputs.x, x.data());
     round_array(*device, x, x_low);
   }
-  const auto row_bytes = count(output()) * sizeof(float);
   for (std::size_t i = 0; i < chains.size(); ++i) {
     DeviceChain& chain = chains[i];
     const RecurrentChainInputs<float>& given = inputs.chains[i];
@@ -313,21 +345,31 @@ void RecurrentArrays::reset() {
     }
     copy(*device, chain.dh_last, chain.dh);
     copy(*device, chain.carry_last, chain.carry);
-    const std::int64_t initial = before(chain.place, first_step(chain.place));
-    const auto layer = count(chain.place.layer);
-    const std::int64_t at = h_offset(chain.place, initial);
-    device->upload_rows(y[layer].data() + at,
-                        count(y_columns(chain.place.layer)) * sizeof(float),
-                        given.h0.data(),
-                        row_bytes,
-                        count(spec.batch));
-    if (shape.cell_state) {
-      upload(*device, given.c0, chain.c.data() + c_offset(initial));
-    }
+    set_initial_state(chain, given);
   }
-  // Initial states lie between values that are NaN still, which rounding keeps.
-  for (std::size_t layer = 0; layer < y.size(); ++layer) {
-    if (!forward_kept_) round_array(*device, y[layer], y_low[layer]);
+}
+
+void RecurrentArrays::set_initial_state(const DeviceChain& chain,
+                                        const RecurrentChainInputs<float>& given) {
+  const std::int64_t initial = before(chain.place, first_step(chain.place));
+  const std::int64_t at = h_offset(chain.place, initial);
+  const StoredArray& states = y[count(chain.place.layer)];
+  const std::int64_t columns = y_columns(chain.place.layer);
+  if (shape.cell_state) upload(*device, given.c0, chain.c.data() + c_offset(initial));
+  if (!low()) {
+    device->upload_rows(states.full_at(at),
+                        count(columns) * sizeof(float),
+                        given.h0.data(),
+                        count(output()) * sizeof(float),
+                        count(spec.batch));
+    return;
+  }
+  upload(*device, given.h0, chain.h_first.data());
+  const std::int64_t rows = columns == output() ? 1 : spec.batch;  // which lie apart
+  const std::int64_t elements = spec.batch * output() / rows;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    device->round_to_bf16(
+        chain.h_first.data() + row * elements, states.low_at(at + row * columns), elements);
   }
 }
 
@@ -371,13 +413,13 @@ RecurrentResults<float> RecurrentArrays::results() const {
   if (by_tensor) {
     results.y.assign(count(spec.steps * step), 0.0F);
   } else {
-    results.y = download(*device, y.back().data() + step, spec.steps * step);
+    results.y = download(*device, y.back(), step, spec.steps * step);
   }
   if (spec.pass == RecurrentPass::forward) return results;
   const std::int64_t x_elements = spec.steps * spec.batch * spec.input;
   results.dx.assign(count(x_elements), 0.0F);
   for (const std::size_t index : layers.front()) {
-    const std::vector<float> part = download(*device, chains[index].dx.data(), x_elements);
+    const std::vector<float> part = download(*device, chains[index].dx, 0, x_elements);
     std::transform(part.begin(), part.end(), results.dx.begin(), results.dx.begin(), std::plus<>{});
   }
   return results;

@@ -18,8 +18,23 @@ namespace schedlab::detail {
 
 using LowArray = NetworkArray<Bf16>;
 
+/// A matrix in fp32, or in bf16 where products read that; the other array is empty.
+struct StoredArray {
+  NetworkArray<float> full;
+  LowArray low;
+
+  /// Elements from `at` on; nullptr in the type in which it is not stored.
+  [[nodiscard]] float* full_at(std::int64_t at) const {
+    return full.empty() ? nullptr : full.data() + at;
+  }
+  [[nodiscard]] Bf16* low_at(std::int64_t at) const {
+    return low.empty() ? nullptr : low.data() + at;
+  }
+  [[nodiscard]] std::size_t bytes() const { return full.bytes() + low.bytes(); }
+};
+
 /// One chain's arrays on a device, plain matrices by step; gates ordered as kernel_arguments.hpp
-/// says. Of `..._low` those that products read in bf16; else empty.
+/// says. Of weights `..._low` are copies in bf16 that products read; else empty.
 struct DeviceChain {
   ChainPlace place;
 
@@ -28,18 +43,22 @@ struct DeviceChain {
   NetworkArray<float> wx_moments, wh_moments, bias_moments, wp_moments;  ///< adam: m, then v
   LowArray wx_low, wh_low, wp_low;
 
-  NetworkArray<float> gates;                  ///< [steps][batch][saved]: zx, then the activations
+  StoredArray gates;                          ///< [steps][batch][saved]: zx, then the activations
   NetworkArray<float> zh;                     ///< [batch][gates]
   NetworkArray<float> c;                      ///< [steps + 2][batch][hidden]: one before, one after
-  NetworkArray<float> reset;                  ///< [steps][batch][hidden]: r * h, or o * tanh(c)
+  StoredArray reset;                          ///< [steps][batch][hidden]: r * h, or o * tanh(c)
                                               ///< before its projection
-  NetworkArray<float> projected_gradients;    ///< [steps][batch][output]: dp, the gradient of h
-  NetworkArray<float> gate_gradients;         ///< [steps][batch][gate gradients]
+  StoredArray projected_gradients;            ///< [steps][batch][output]: dp, the gradient of h
+  StoredArray gate_gradients;                 ///< [steps][batch][gate gradients]
   NetworkArray<float> dh;                     ///< [slices][batch][output]
   NetworkArray<float> carry, reset_gradient;  ///< [batch][hidden]
+  NetworkArray<float> h_first;                ///< bf16: h before the first step
   NetworkArray<float> dh_last, carry_last;    ///< what dh and carry start from
-  NetworkArray<float> dx;                     ///< [steps][batch][width]
-  LowArray reset_low, projected_gradients_low, gate_gradients_low;
+  StoredArray dx;                             ///< [steps][batch][width]
+
+  /// Transposed copies (RecurrentSpec::k_major) of the input, of h before each step and of the gate
+  /// gradients: [columns][steps * batch].
+  StoredArray input_copy, state_copy, gate_gradient_copy;
 
   NetworkArray<float> dwx, dwh, dbias, dwp;  ///< [buffers], the first gets the result
 };
@@ -109,10 +128,9 @@ class RecurrentArrays {
   std::vector<DeviceChain> chains;
   std::vector<std::vector<std::size_t>> layers;  ///< chains of each layer, the forward one first
   RecurrentInputs<float> inputs;
-  NetworkArray<float> x;  ///< [steps][batch][input]
-  LowArray x_low;
-  std::vector<NetworkArray<float>> y;  ///< by layer: [steps + 2][batch][directions * output]
-  std::vector<LowArray> y_low;
+  NetworkArray<float> x;           ///< [steps][batch][input]
+  LowArray x_low;                  ///< a copy
+  std::vector<StoredArray> y;      ///< by layer: [steps + 2][batch][directions * output]
   NetworkArray<float> dy, target;  ///< [steps][batch][directions * output] of the top layer
   NetworkArray<double> loss_scratch;
   NetworkArray<float> loss;
@@ -130,6 +148,9 @@ class RecurrentArrays {
   void add_chain(const ChainPlace& place);
   void allocate_steps(DeviceChain& chain) const;
   void allocate_outputs();
+  [[nodiscard]] StoredArray stored(std::int64_t elements) const;
+  void allocate_copies(DeviceChain& chain) const;
+  void set_initial_state(const DeviceChain& chain, const RecurrentChainInputs<float>& given);
   void copy_inputs();
   void copy_x();
   void copy_chain_inputs(DeviceChain& chain, const RecurrentChainInputs<float>& given);

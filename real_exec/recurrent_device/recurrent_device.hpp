@@ -43,6 +43,7 @@ class RecurrentQueue {
   virtual void reset_cell_backward(const DeviceCellBackward& args) = 0;
   virtual void sum_gradients(const DeviceGradientSum& args) = 0;
   virtual void add_column_sums(const DeviceColumnSums& args) = 0;
+  virtual void transpose(const DeviceTranspose& args) = 0;
   virtual void add(const DeviceAddition& args) = 0;
   virtual void squared_error(const DeviceLoss& args) = 0;
   virtual void update_weights(const DeviceUpdate& args) = 0;

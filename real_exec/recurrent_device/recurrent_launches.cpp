@@ -39,6 +39,10 @@ void RecurrentLaunches::launch(SubTask task, const DevicePortion& portion, Recur
       return hidden_1(chain, portion, to);
     case SubTask::hidden_2:
       return hidden_2(chain, portion, to);
+    case SubTask::transpose_input:
+    case SubTask::transpose_state:
+    case SubTask::transpose_gradients:
+      return copy_transposed(task, chain, portion, to);
     case SubTask::weight_1:
     case SubTask::weight_2:
     case SubTask::weight_3:
@@ -96,12 +100,13 @@ void RecurrentLaunches::multiply(const Size& size,
                .k = size.k,
                .a = factor(a),
                .b = factor(b),
-               .c = c.data,
+               .c = c.low != nullptr ? static_cast<void*>(c.low) : c.data,
                .c_stride = c.stride,
                .c_product = c.product,
                .add = c.add,
                .type = type,
                .count = size.count,
+               .low_result = c.low != nullptr,
                .units = size.units});
 }
 
@@ -166,20 +171,8 @@ void RecurrentLaunches::projection_gemm(const DeviceChain& chain,
   multiply({arrays_.spec.batch, arrays_.output(), arrays_.spec.hidden},
            inner(chain, at.id, at.step),
            {.full = chain.wp.data(), .low = chain.wp_low.data(), .stride = arrays_.output()},
-           {.data = h_data(chain, at.id, at.step), .stride = columns},
+           {.data = h_data(chain, at.id, at.step), .low = h_low(chain, at.step), .stride = columns},
            to);
-  if (!arrays_.low()) return;
-  // The next step's and the next layer's products read it.
-  Bf16* const rounded = arrays_.y_low[static_cast<std::size_t>(chain.place.layer)].data() +
-                        arrays_.h_offset(chain.place, at.step);
-  const bool whole = columns == arrays_.output();
-  const std::int64_t rows = whole ? 1 : arrays_.spec.batch;
-  const std::int64_t elements = arrays_.output() * (whole ? arrays_.spec.batch : 1);
-  for (std::int64_t row = 0; row < rows; ++row) {
-    to.round_to_bf16(h_data(chain, at.id, at.step) + row * columns,
-                     rounded + row * columns,
-                     static_cast<long long>(elements));
-  }
 }
 
 void RecurrentLaunches::forward_cell(SubTask task,
@@ -191,7 +184,9 @@ void RecurrentLaunches::forward_cell(SubTask task,
   const Result zx = products(chain, at);
   const Result activations = gates(chain, at);
   DeviceCellForward args{.products = zx.data,
+                         .products_low = zx.low,
                          .gates = activations.data,
+                         .gates_low = activations.low,
                          .recurrent = recurrent_products(chain, at).data,
                          .bias = chain.bias.data(),
                          .rows = static_cast<int>(spec.batch),
@@ -203,9 +198,11 @@ void RecurrentLaunches::forward_cell(SubTask task,
     const std::int64_t before = RecurrentArrays::before(chain.place, at.step);
     const auto columns = static_cast<int>(arrays_.y_columns(chain.place.layer));
     args.before = lstm ? c(chain, at.id, before) : h_data(chain, at.id, before);
+    args.before_low = lstm ? nullptr : h_low(chain, before);
     args.before_stride = lstm ? args.hidden : columns;
     args.c = c(chain, at.id, at.step);
     args.h = h_data(chain, at.id, at.step);
+    args.h_low = h_low(chain, at.step);
     args.h_stride = columns;
   }
   if (arrays_.projected()) {
@@ -213,9 +210,6 @@ void RecurrentLaunches::forward_cell(SubTask task,
     args.h = inner_data(chain, at.id, at.step);
     args.h_low = inner_low(chain, at.step);
     args.h_stride = args.hidden;
-  } else if (arrays_.low()) {
-    args.h_low = arrays_.y_low[static_cast<std::size_t>(chain.place.layer)].data() +
-                 arrays_.h_offset(chain.place, at.step);
   }
   if (lstm) return to.lstm_forward(args);
   if (spec.cell == RecurrentCell::gru) return to.gru_forward(args);
@@ -239,7 +233,8 @@ void RecurrentLaunches::loss(const DevicePortion& at, RecurrentQueue& to) {
                   .scale = arrays_.loss_scale,
                   .divisor = arrays_.loss_divisor};
   if (map_ == nullptr) {
-    args.y = arrays_.y.back().data() + spec.batch * columns;
+    args.y = arrays_.y.back().full_at(spec.batch * columns);
+    args.y_low = arrays_.y.back().low_at(spec.batch * columns);
     return to.squared_error(args);
   }
   const DeviceChain& top = arrays_.chains[arrays_.layers.back().front()];
@@ -263,13 +258,17 @@ void RecurrentLaunches::backward_cell(SubTask task,
   const Result activations = gates(chain, at);
   DeviceCellBackward args{
       .gates = activations.data,
+      .gates_low = activations.low,
       .c = c(chain, at.id, at.step),
       .before = lstm ? c(chain, at.id, before) : h_data(chain, at.id, before),
+      .before_low = lstm ? nullptr : h_low(chain, before),
       .upstream = {},
+      .upstream_low = {},
       .dh = chain.dh.data(),
       .carry = chain.carry.data(),
       .reset_gradient = chain.reset_gradient.data(),
       .gate_gradients = gate_gradient_data(chain, at.id, at.step),
+      .gate_gradients_low = chain.gate_gradients.low_at(at.step * spec.batch * gradient_columns()),
       .rows = static_cast<int>(spec.batch),
       .hidden = static_cast<int>(spec.hidden),
       .slices = static_cast<int>(slices_read(spec, chain.place.direction, at.step)),
@@ -277,15 +276,11 @@ void RecurrentLaunches::backward_cell(SubTask task,
       .before_stride = static_cast<int>(lstm ? spec.hidden : columns),
       .upstream_stride = static_cast<int>(columns),
       .gate_gradients_stride = static_cast<int>(gradient_columns())};
-  if (arrays_.low()) {
-    args.gate_gradients_low =
-        chain.gate_gradients_low.data() + at.step * spec.batch * gradient_columns();
-  }
   if (arrays_.projected()) {
     args.dh = inner_gradient(chain, at);
     args.slices = 1;
   } else {
-    upstream_gradients(chain, at, args.upstream);
+    upstream_gradients(chain, at, args.upstream, args.upstream_low);
   }
   if (lstm) return to.lstm_backward(args);
   if (spec.cell == RecurrentCell::gru) return to.gru_backward(args);
@@ -297,7 +292,8 @@ void RecurrentLaunches::backward_cell(SubTask task,
 void RecurrentLaunches::upstream_gradients(
     const DeviceChain& chain,
     const DevicePortion& at,
-    const float* (&upstream)[2]) const {  // NOLINT(*-avoid-c-arrays)
+    const float* (&upstream)[2],             // NOLINT(*-avoid-c-arrays)
+    const Bf16* (&upstream_low)[2]) const {  // NOLINT(*-avoid-c-arrays)
   const std::int64_t half = chain.place.direction * arrays_.output();
   const auto above = static_cast<std::size_t>(chain.place.layer + 1);
   if (above == arrays_.layers.size()) {
@@ -307,7 +303,12 @@ void RecurrentLaunches::upstream_gradients(
   }
   int next = 0;
   for (const std::size_t upper : arrays_.layers[above]) {
-    upstream[next++] = dx(arrays_.chains[upper], at.id, at.step) + half;
+    const Result from = dx(arrays_.chains[upper], at.id, at.step);
+    if (from.low != nullptr) {
+      upstream_low[next++] = from.low + half;
+    } else {
+      upstream[next++] = from.data + half;
+    }
   }
 }
 
@@ -333,14 +334,15 @@ void RecurrentLaunches::projection_sum(const DeviceChain& chain,
   const std::int64_t low_at = at.step * spec.batch * arrays_.output();
   DeviceGradientSum args{
       .to = projected_gradient_data(chain, at.id, at.step),
-      .to_low = arrays_.low() ? chain.projected_gradients_low.data() + low_at : nullptr,
+      .to_low = chain.projected_gradients.low_at(low_at),
       .upstream = {},
+      .upstream_low = {},
       .dh = chain.dh.data(),
       .rows = static_cast<int>(spec.batch),
       .columns = static_cast<int>(arrays_.output()),
       .slices = static_cast<int>(slices_read(spec, chain.place.direction, at.step)),
       .upstream_stride = static_cast<int>(arrays_.y_columns(chain.place.layer))};
-  upstream_gradients(chain, at, args.upstream);
+  upstream_gradients(chain, at, args.upstream, args.upstream_low);
   to.sum_gradients(args);
 }
 
@@ -391,7 +393,7 @@ void RecurrentLaunches::hidden_2(const DeviceChain& chain,
               .low = chain.wx_low.data(),
               .stride = gate_columns(),
               .transposed = true},
-             {.data = dx(chain, part.id, lowest), .stride = width},
+             dx(chain, part.id, lowest),
              to);
   });
 }
@@ -444,7 +446,9 @@ RecurrentLaunches::Result RecurrentLaunches::gates(const DeviceChain& chain,
   float* const apart = own(StepTensor::gates, chain, at.id, at.step);
   if (apart != nullptr) return {.data = apart, .stride = saved};
   SCHEDLAB_EXPECTS(map_ == nullptr, "a task without the activations that it uses");
-  return {.data = chain.gates.data() + at.step * arrays_.spec.batch * saved, .stride = saved};
+  const std::int64_t of_step = at.step * arrays_.spec.batch * saved;
+  return {
+      .data = chain.gates.full_at(of_step), .low = chain.gates.low_at(of_step), .stride = saved};
 }
 
 RecurrentLaunches::Result RecurrentLaunches::products(const DeviceChain& chain,
@@ -479,26 +483,28 @@ RecurrentLaunches::Operand RecurrentLaunches::input(const DeviceChain& chain,
     return {.full = own(StepTensor::h, first, task, step), .stride = columns};
   }
   const std::int64_t at = (step + 1) * spec.batch * columns;
-  return {.full = arrays_.y[below].data() + at,
-          .low = arrays_.low() ? arrays_.y_low[below].data() + at : nullptr,
-          .stride = columns};
+  return {
+      .full = arrays_.y[below].full_at(at), .low = arrays_.y[below].low_at(at), .stride = columns};
 }
 
 float* RecurrentLaunches::h_data(const DeviceChain& chain, TaskId task, std::int64_t step) const {
   float* const apart = own(StepTensor::h, chain, task, step);
   if (apart != nullptr) return apart;
   // The arrays are this object's own; by tensors the initial state lies there too.
-  return arrays_.y[static_cast<std::size_t>(chain.place.layer)].data() +
-         arrays_.h_offset(chain.place, step);
+  return arrays_.y[static_cast<std::size_t>(chain.place.layer)].full_at(
+      arrays_.h_offset(chain.place, step));
+}
+
+Bf16* RecurrentLaunches::h_low(const DeviceChain& chain, std::int64_t step) const {
+  return arrays_.y[static_cast<std::size_t>(chain.place.layer)].low_at(
+      arrays_.h_offset(chain.place, step));
 }
 
 RecurrentLaunches::Operand RecurrentLaunches::h(const DeviceChain& chain,
                                                 TaskId task,
                                                 std::int64_t step) const {
-  const auto layer = static_cast<std::size_t>(chain.place.layer);
-  const std::int64_t at = arrays_.h_offset(chain.place, step);
   return {.full = h_data(chain, task, step),
-          .low = arrays_.low() ? arrays_.y_low[layer].data() + at : nullptr,
+          .low = h_low(chain, step),
           .stride = arrays_.y_columns(chain.place.layer)};
 }
 
@@ -513,12 +519,11 @@ float* RecurrentLaunches::inner_data(const DeviceChain& chain,
                                      std::int64_t step) const {
   float* const apart = own(StepTensor::inner, chain, task, step);
   if (apart != nullptr) return apart;
-  return chain.reset.data() + step * arrays_.spec.batch * arrays_.spec.hidden;
+  return chain.reset.full_at(step * arrays_.spec.batch * arrays_.spec.hidden);
 }
 
 Bf16* RecurrentLaunches::inner_low(const DeviceChain& chain, std::int64_t step) const {
-  if (!arrays_.low()) return nullptr;
-  return chain.reset_low.data() + step * arrays_.spec.batch * arrays_.spec.hidden;
+  return chain.reset.low_at(step * arrays_.spec.batch * arrays_.spec.hidden);
 }
 
 RecurrentLaunches::Operand RecurrentLaunches::inner(const DeviceChain& chain,
@@ -539,7 +544,7 @@ float* RecurrentLaunches::projected_gradient_data(const DeviceChain& chain,
                                                   std::int64_t step) const {
   float* const apart = own(StepTensor::projected_gradients, chain, task, step);
   if (apart != nullptr) return apart;
-  return chain.projected_gradients.data() + step * arrays_.spec.batch * arrays_.output();
+  return chain.projected_gradients.full_at(step * arrays_.spec.batch * arrays_.output());
 }
 
 RecurrentLaunches::Operand RecurrentLaunches::projected_gradient(const DeviceChain& chain,
@@ -547,7 +552,7 @@ RecurrentLaunches::Operand RecurrentLaunches::projected_gradient(const DeviceCha
                                                                  std::int64_t step) const {
   const std::int64_t at = step * arrays_.spec.batch * arrays_.output();
   return {.full = projected_gradient_data(chain, task, step),
-          .low = arrays_.low() ? chain.projected_gradients_low.data() + at : nullptr,
+          .low = chain.projected_gradients.low_at(at),
           .stride = arrays_.output()};
 }
 
@@ -555,7 +560,7 @@ float* RecurrentLaunches::gate_gradient_data(const DeviceChain& chain,
                                              TaskId task,
                                              std::int64_t step) const {
   if (map_ != nullptr) return own(StepTensor::gate_gradients, chain, task, step);
-  return chain.gate_gradients.data() + step * arrays_.spec.batch * gradient_columns();
+  return chain.gate_gradients.full_at(step * arrays_.spec.batch * gradient_columns());
 }
 
 RecurrentLaunches::Operand RecurrentLaunches::gate_gradients(const DeviceChain& chain,
@@ -564,16 +569,21 @@ RecurrentLaunches::Operand RecurrentLaunches::gate_gradients(const DeviceChain& 
                                                              std::int64_t first_gate) const {
   const std::int64_t in_row = first_gate * arrays_.spec.hidden;
   const std::int64_t at = step * arrays_.spec.batch * gradient_columns() + in_row;
-  return {.full = gate_gradient_data(chain, task, step) + in_row,
-          .low = arrays_.low() ? chain.gate_gradients_low.data() + at : nullptr,
+  float* const full = gate_gradient_data(chain, task, step);
+  return {.full = full == nullptr ? nullptr : full + in_row,
+          .low = chain.gate_gradients.low_at(at),
           .stride = gradient_columns()};
 }
 
-float* RecurrentLaunches::dx(const DeviceChain& chain, TaskId task, std::int64_t step) const {
+RecurrentLaunches::Result RecurrentLaunches::dx(const DeviceChain& chain,
+                                                TaskId task,
+                                                std::int64_t step) const {
+  const std::int64_t width = chain.place.width;
   if (map_ != nullptr && chain.place.layer > 0) {
-    return own(StepTensor::input_gradients, chain, task, step);
+    return {.data = own(StepTensor::input_gradients, chain, task, step), .stride = width};
   }
-  return chain.dx.data() + step * arrays_.spec.batch * chain.place.width;
+  const std::int64_t at = step * arrays_.spec.batch * width;
+  return {.data = chain.dx.full_at(at), .low = chain.dx.low_at(at), .stride = width};
 }
 
 float* RecurrentLaunches::dy(TaskId task) const {

@@ -20,7 +20,7 @@ struct DevicePortion {
   TaskId id{};  ///< where tensors have memory of their own
   std::size_t chain = 0;
   std::int64_t step = 0;   ///< of tasks of several steps the last in backward order
-  std::int64_t steps = 1;  ///< that weight tasks sum, and that hidden_2 is of
+  std::int64_t steps = 1;  ///< that weight tasks sum, and that hidden_2 and copies are of
 };
 
 /// Launches sub-tasks on the arrays of a network.
@@ -49,7 +49,7 @@ class RecurrentLaunches {
   [[nodiscard]] const RecurrentArrays& arrays() const { return arrays_; }
 
  private:
-  /// A matrix that products read: as fp32, or its copy in bf16.
+  /// A matrix that products read, in fp32 or bf16.
   struct Operand {
     const float* full = nullptr;
     const Bf16* low = nullptr;
@@ -66,6 +66,7 @@ class RecurrentLaunches {
   };
   struct Result {
     float* data = nullptr;
+    Bf16* low = nullptr;  ///< in place of data
     std::int64_t stride = 0;
     bool add = false;
     std::int64_t product = 0;
@@ -87,13 +88,18 @@ class RecurrentLaunches {
                      RecurrentQueue& to);
   void upstream_gradients(const DeviceChain& chain,
                           const DevicePortion& at,
-                          const float* (&upstream)[2]) const;  // NOLINT(*-avoid-c-arrays)
+                          const float* (&upstream)[2],            // NOLINT(*-avoid-c-arrays)
+                          const Bf16* (&upstream_low)[2]) const;  // NOLINT(*-avoid-c-arrays)
   void candidate_hidden(const DeviceChain& chain, const DevicePortion& at, RecurrentQueue& to);
   void projection_gemm(const DeviceChain& chain, const DevicePortion& at, RecurrentQueue& to);
   void projection_sum(const DeviceChain& chain, const DevicePortion& at, RecurrentQueue& to);
   void projection_hidden(const DeviceChain& chain, const DevicePortion& at, RecurrentQueue& to);
   void hidden_1(const DeviceChain& chain, const DevicePortion& at, RecurrentQueue& to);
   void hidden_2(const DeviceChain& chain, const DevicePortion& at, RecurrentQueue& to);
+  void copy_transposed(SubTask task,
+                       const DeviceChain& chain,
+                       const DevicePortion& portion,
+                       RecurrentQueue& to);
   void weight(SubTask task,
               const DeviceChain& chain,
               const DevicePortion& portion,
@@ -103,6 +109,12 @@ class RecurrentLaunches {
                   const DevicePortion& portion,
                   std::int64_t buffer,
                   RecurrentQueue& to);
+  /// The copy from a column of the original on, of steps from `lowest` on; as a second factor it is
+  /// `transposed`.
+  [[nodiscard]] Operand k_major(const StoredArray& copy,
+                                std::int64_t column,
+                                std::int64_t lowest,
+                                bool transposed) const;
   void bias(const DeviceChain& chain, const DevicePortion& portion, RecurrentQueue& to);
   void add_bias(const DeviceChain& chain,
                 const DevicePortion& portion,
@@ -121,6 +133,7 @@ class RecurrentLaunches {
   [[nodiscard]] Result recurrent_products(const DeviceChain& chain, const DevicePortion& at) const;
   [[nodiscard]] Operand input(const DeviceChain& chain, TaskId task, std::int64_t step) const;
   [[nodiscard]] float* h_data(const DeviceChain& chain, TaskId task, std::int64_t step) const;
+  [[nodiscard]] Bf16* h_low(const DeviceChain& chain, std::int64_t step) const;
   [[nodiscard]] Operand h(const DeviceChain& chain, TaskId task, std::int64_t step) const;
   [[nodiscard]] float* c(const DeviceChain& chain, TaskId task, std::int64_t step) const;
   /// r * h of a step, or o * tanh(c) before its projection; its gradient; the gradient of h.
@@ -141,7 +154,7 @@ class RecurrentLaunches {
                                        TaskId task,
                                        std::int64_t step,
                                        std::int64_t first_gate) const;
-  [[nodiscard]] float* dx(const DeviceChain& chain, TaskId task, std::int64_t step) const;
+  [[nodiscard]] Result dx(const DeviceChain& chain, TaskId task, std::int64_t step) const;
   /// The gradient of the outputs of all steps.
   [[nodiscard]] float* dy(TaskId task) const;
   void multiply(const Size& size,

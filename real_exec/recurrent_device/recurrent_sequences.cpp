@@ -68,21 +68,22 @@ Bytes RecurrentArrays::tensor_bytes() const {
 
 Bytes RecurrentArrays::workspace_bytes() const {
   const std::size_t shared = bytes_of(loss_scratch, y_steps, lengths, x_low);
-  return total_bytes(shared, y_low, chains, [](const DeviceChain& chain) {
+  return total_bytes(shared, std::vector<StoredArray>{}, chains, [](const DeviceChain& chain) {
     return bytes_of(chain.wx_first,
                     chain.wh_first,
                     chain.bias_first,
                     chain.wp_first,
                     chain.zh,
                     chain.reset_gradient,
+                    chain.h_first,
                     chain.dh_last,
                     chain.carry_last,
                     chain.wx_low,
                     chain.wh_low,
                     chain.wp_low,
-                    chain.reset_low,
-                    chain.projected_gradients_low,
-                    chain.gate_gradients_low);
+                    chain.input_copy,
+                    chain.state_copy,
+                    chain.gate_gradient_copy);
   });
 }
 

@@ -4,6 +4,53 @@
 
 namespace schedlab::detail {
 
+namespace {
+
+/// h before each of the steps from `lowest` on lies from this step on.
+std::int64_t first_before(const DeviceChain& chain, std::int64_t lowest) {
+  return chain.place.direction == 1 ? lowest + 1 : lowest - 1;
+}
+
+}  // namespace
+
+RecurrentLaunches::Operand RecurrentLaunches::k_major(const StoredArray& copy,
+                                                      std::int64_t column,
+                                                      std::int64_t lowest,
+                                                      bool transposed) const {
+  const std::int64_t rows = arrays_.spec.steps * arrays_.spec.batch;
+  const std::int64_t at = column * rows + lowest * arrays_.spec.batch;
+  return {
+      .full = copy.full_at(at), .low = copy.low_at(at), .stride = rows, .transposed = transposed};
+}
+
+void RecurrentLaunches::copy_transposed(SubTask task,
+                                        const DeviceChain& chain,
+                                        const DevicePortion& portion,
+                                        RecurrentQueue& to) {
+  const std::int64_t lowest = lowest_step(chain, portion);
+  Operand from = gate_gradients(chain, portion.id, lowest, 0);
+  const StoredArray* copy = &chain.gate_gradient_copy;
+  std::int64_t columns = gradient_columns();
+  if (task == SubTask::transpose_input) {
+    from = input(chain, portion.id, lowest);
+    copy = &chain.input_copy;
+    columns = chain.place.width;
+  } else if (task == SubTask::transpose_state) {
+    from = h(chain, portion.id, first_before(chain, lowest));
+    copy = &chain.state_copy;
+    columns = arrays_.output();
+  }
+  const std::int64_t at = lowest * arrays_.spec.batch;
+  to.transpose({.from = arrays_.low() ? nullptr : from.full,
+                .from_low = from.low,
+                .to = copy->full_at(at),
+                .to_low = copy->low_at(at),
+                .rows = static_cast<int>(portion.steps * arrays_.spec.batch),
+                .columns = static_cast<int>(columns),
+                .from_stride = static_cast<int>(from.stride),
+                .to_stride = static_cast<int>(arrays_.spec.steps * arrays_.spec.batch)});
+}
+
 void RecurrentLaunches::weight(SubTask task,
                                const DeviceChain& chain,
                                const DevicePortion& portion,
@@ -25,27 +72,37 @@ void RecurrentLaunches::add_weight(SubTask task,
   const std::int64_t gates = gate_columns();
   float* const dwh = chain.dwh.data() + buffer * arrays_.output() * gates;
   // The steps lie one after another: one product over all their rows.
+  const bool copied = spec.k_major;
   if (task == SubTask::weight_1) {
     Operand a = input(chain, portion.id, lowest);
     a.transposed = true;
+    Operand b = gate_gradients(chain, portion.id, lowest, 0);
+    if (copied) {
+      a = k_major(chain.input_copy, 0, lowest, false);
+      b = k_major(chain.gate_gradient_copy, 0, lowest, true);
+    }
     float* const dwx = chain.dwx.data() + buffer * chain.place.width * gates;
     multiply({.m = chain.place.width, .n = gates, .k = rows, .units = spec.weight_units},
              a,
-             gate_gradients(chain, portion.id, lowest, 0),
+             b,
              {.data = dwx, .stride = gates, .add = true},
              to);
   } else if (task == SubTask::weight_2) {
-    const std::int64_t first_before =
-        chain.place.direction == 1 ? lowest + 1 : lowest - 1;  // h before each step
-    Operand a = h(chain, portion.id, first_before);
-    a.transposed = true;
     // Of a GRU after n of the input's product.
+    const std::int64_t first_gate = arrays_.shape.cell_state ? 0 : 1;
+    Operand a = h(chain, portion.id, first_before(chain, lowest));
+    a.transposed = true;
+    Operand b = gate_gradients(chain, portion.id, lowest, first_gate);
+    if (copied) {
+      a = k_major(chain.state_copy, 0, lowest, false);
+      b = k_major(chain.gate_gradient_copy, first_gate * spec.hidden, lowest, true);
+    }
     multiply({.m = arrays_.output(),
               .n = arrays_.shape.recurrent_gates * spec.hidden,
               .k = rows,
               .units = spec.weight_units},
              a,
-             gate_gradients(chain, portion.id, lowest, arrays_.shape.cell_state ? 0 : 1),
+             b,
              {.data = dwh, .stride = gates, .add = true},
              to);
   } else {
@@ -82,7 +139,9 @@ void RecurrentLaunches::add_bias(const DeviceChain& chain,
                                  std::int64_t buffer,
                                  RecurrentQueue& to) {
   const std::int64_t biases = arrays_.shape.biases * arrays_.spec.hidden;
-  to.add_column_sums({.d = gate_gradients(chain, portion.id, lowest_step(chain, portion), 0).full,
+  const Operand d = gate_gradients(chain, portion.id, lowest_step(chain, portion), 0);
+  to.add_column_sums({.d = d.full,
+                      .d_low = d.low,
                       .sums = chain.dbias.data() + buffer * biases,
                       .rows = static_cast<int>(portion.steps * arrays_.spec.batch),
                       .columns = static_cast<int>(biases),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "real_exec/training/message_codec.hpp"
 
+#include "real_exec/recurrent/bf16.hpp"
 #include "sim/base/error.hpp"
 
 #include <fmt/format.h>
@@ -14,18 +15,6 @@ namespace {
 
 constexpr std::uint32_t sign_bit = 0x8000'0000U;
 constexpr std::uint32_t infinite = 0x7F80'0000U;
-
-/// Upper half of the bits, rounded; of what is no number a bit that no rounding clears.
-std::uint16_t to_bf16(float value) {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
-  const bool no_number = (bits & ~sign_bit) > infinite;
-  const std::uint32_t rounded = bits + 0x7FFFU + ((bits >> 16U) & 1U);
-  return static_cast<std::uint16_t>((no_number ? bits | 0x0040'0000U : rounded) >> 16U);
-}
-
-float from_bf16(std::uint16_t half) {
-  return std::bit_cast<float>(static_cast<std::uint32_t>(half) << 16U);
-}
 
 /// Of bits, which compilers make vector instructions of.
 float largest_size(std::span<const float> values) {
@@ -45,7 +34,7 @@ std::int8_t nearest(float value) {
 
 void encode_bf16(std::span<const float> values, std::byte* into) {
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::uint16_t half = to_bf16(values[i]);
+    const std::uint16_t half = detail::to_bf16(values[i]);
     std::memcpy(into + 2 * i, &half, sizeof half);
   }
 }
@@ -54,7 +43,7 @@ void decode_bf16(const std::byte* from, std::span<float> into) {
   for (std::size_t i = 0; i < into.size(); ++i) {
     std::uint16_t half = 0;
     std::memcpy(&half, from + 2 * i, sizeof half);
-    into[i] = from_bf16(half);
+    into[i] = detail::from_bf16(half);
   }
 }
 

@@ -34,6 +34,7 @@ ProductLayout product_layout(std::string_view operation, const Kernel& kernel) {
   for (const ProductLayout layout : {ProductLayout::nt, ProductLayout::tn}) {
     if (operation == product_name(layout)) return layout;
   }
+  if (operation.ends_with("_k_major")) return ProductLayout::nt;
   if (accumulates(kernel)) return ProductLayout::tn;
   return is_data_gradient(operation) ? ProductLayout::nt : ProductLayout::nn;
 }

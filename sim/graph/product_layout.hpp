@@ -29,8 +29,9 @@ inline constexpr std::array<ProductLayout, 3> product_layouts{
 [[nodiscard]] bool accumulates(const Kernel& kernel);
 
 /// The layout of a kernel of an operation of this name, as far as the two say: products that
-/// accumulate are tn, those of the backward cell of recurrent layers nt, likewise operations named
-/// by product_name(); all others count as nn.
+/// accumulate are tn, those of the backward cell of recurrent layers nt, and those of factors that
+/// were copied along the sum ("..._k_major"), likewise operations named by product_name(); all
+/// others count as nn.
 [[nodiscard]] ProductLayout product_layout(std::string_view operation, const Kernel& kernel);
 
 /// What measurements of products of a layout are called, whatever they belong to: "gemm",

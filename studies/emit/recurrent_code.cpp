@@ -1,323 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// A device that writes down what a recurrent network asks of it.
+// A recurrent network's tasks and memory as code.
 #include "real_exec/recurrent/recurrent_inputs.hpp"
 #include "real_exec/recurrent_device/recurrent_launches.hpp"
-#include "sim/base/error.hpp"
 #include "studies/emit/emitted_memory.hpp"
+#include "studies/emit/emitting_device.hpp"
 #include "studies/emit/task_code.hpp"
 #include "studies/execution/execution_device.hpp"
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-#include <functional>
-#include <map>
 #include <utility>
 
 namespace schedlab {
 namespace {
 
-using detail::Bf16;
-using detail::BlasMatrix;
-using detail::BlasProduct;
 using detail::DeviceChain;
-
-/// A line that is written once the arrays have names.
-using EmittedLine = std::function<std::string()>;
-
-class EmittingDevice final : public detail::RecurrentDevice {
- public:
-  [[nodiscard]] std::shared_ptr<void> allocate(std::size_t bytes) override {
-    return {memory.add(bytes), [](void*) {}};
-  }
-  [[nodiscard]] std::shared_ptr<void> allocate_host(std::size_t bytes) override {
-    return memory.add_host(bytes);
-  }
-  void upload(void* to, const void* from, std::size_t bytes) override {
-    numbers(to, bytes, from, bytes, 1);
-  }
-  void upload_rows(void* to,
-                   std::size_t stride,
-                   const void* from,
-                   std::size_t row_bytes,
-                   std::size_t rows) override {
-    numbers(to, stride, from, row_bytes, rows);
-  }
-  void download(void* /*to*/, const void* /*from*/, std::size_t /*bytes*/) override {}
-  void copy(void* to, const void* from, std::size_t bytes) override {
-    lines->push_back([=, this] {
-      return fmt::format("copy({}, {}, {});", memory.text(to), memory.text(from), bytes);
-    });
-  }
-  void fill(void* to, unsigned char byte, std::size_t bytes) override {
-    lines->push_back(
-        [=, this] { return fmt::format("fill({}, 0x{:02X}, {});", memory.text(to), byte, bytes); });
-  }
-  void round_to_bf16(const float* from, Bf16* to, long long elements) override {
-    lines->push_back([=, this] {
-      return fmt::format("kernels::array::round_to_bf16({}, {}, {}, nullptr);",
-                         memory.text(from),
-                         memory.text(to, "kernels::Bf16"),
-                         elements);
-    });
-  }
-
-  EmittedMemory memory;
-  std::vector<EmittedLine>* lines = nullptr;  ///< where to write down
-
- private:
-  /// Numbers of the same range stand for those that would be uploaded: the program makes its own.
-  void numbers(
-      void* to, std::size_t stride, const void* from, std::size_t row_bytes, std::size_t rows) {
-    const auto* const values = static_cast<const float*>(from);
-    const std::size_t count = row_bytes / sizeof(float);
-    float scale = 0;
-    for (std::size_t i = 0; i < rows * count; ++i) scale = std::max(scale, std::abs(values[i]));
-    const auto seed =
-        seeds_.try_emplace(EmittedMemory::address(to), seeds_.size() + 1).first->second;
-    lines->push_back([=, this] {
-      return fmt::format("uniform({}, {}, {}, {}, {:#.6g}F, {});",
-                         memory.text(to),
-                         rows,
-                         count,
-                         stride / sizeof(float),
-                         scale,
-                         seed);
-    });
-  }
-
-  std::map<std::uintptr_t, std::size_t> seeds_;
-};
-
-/// The members of a kernel's arguments that are not at their defaults.
-class ArgumentList {
- public:
-  explicit ArgumentList(EmittedMemory& memory) : memory_(memory) {}
-
-  ArgumentList& pointer(std::string_view name, const void* value, std::string_view type = "float") {
-    if (value != nullptr) add(name, memory_.text(value, type));
-    return *this;
-  }
-  template <class Number>
-  ArgumentList& number(std::string_view name, Number value) {
-    if (value != 0) add(name, fmt::format("{}", value));
-    return *this;
-  }
-  ArgumentList& real(std::string_view name, double value, std::string_view suffix) {
-    add(name, fmt::format("{:#.9g}{}", value, suffix));
-    return *this;
-  }
-  void add(std::string_view name, std::string_view value) {
-    text_ += fmt::format("{}.{} = {}", text_.empty() ? "" : ", ", name, value);
-  }
-  [[nodiscard]] std::string call(std::string_view kernel) const {
-    return fmt::format("kernels::{}({{{}}}, to.kernels());", kernel, text_);
-  }
-
- private:
-  EmittedMemory& memory_;
-  std::string text_;
-};
-
-class EmittingQueue final : public detail::RecurrentQueue {
- public:
-  EmittingQueue(EmittingDevice& device, std::vector<EmittedLine>& lines, bool captures)
-      : device_(device), lines_(lines), captures_(captures) {}
-
-  void multiply(const BlasProduct& product) override {
-    write([product](EmittedMemory& memory) { return product_text(product, memory); });
-  }
-  void lstm_forward(const detail::DeviceCellForward& args) override {
-    forward("recurrent::lstm_forward", args);
-  }
-  void gru_forward(const detail::DeviceCellForward& args) override {
-    forward("recurrent::gru_forward", args);
-  }
-  void reset_gates_forward(const detail::DeviceCellForward& args) override {
-    forward("recurrent::reset_gates_forward", args);
-  }
-  void reset_cell_forward(const detail::DeviceCellForward& args) override {
-    forward("recurrent::reset_cell_forward", args);
-  }
-  void lstm_backward(const detail::DeviceCellBackward& args) override {
-    backward("recurrent::lstm_backward", args);
-  }
-  void gru_backward(const detail::DeviceCellBackward& args) override {
-    backward("recurrent::gru_backward", args);
-  }
-  void reset_candidate_backward(const detail::DeviceCellBackward& args) override {
-    backward("recurrent::reset_candidate_backward", args);
-  }
-  void reset_cell_backward(const detail::DeviceCellBackward& args) override {
-    backward("recurrent::reset_cell_backward", args);
-  }
-  void sum_gradients(const detail::DeviceGradientSum& /*args*/) override {
-    throw ContractViolation("an emitted projection");  // refused by why_not_recurrent()
-  }
-  void add_column_sums(const detail::DeviceColumnSums& args) override {
-    write([args](EmittedMemory& memory) {
-      return ArgumentList(memory)
-          .pointer("d", args.d)
-          .pointer("sums", args.sums)
-          .number("rows", args.rows)
-          .number("columns", args.columns)
-          .number("stride", args.stride)
-          .call("array::add_column_sums");
-    });
-  }
-  void add(const detail::DeviceAddition& args) override {
-    write([args](EmittedMemory& memory) {
-      return ArgumentList(memory)
-          .pointer("to", args.to)
-          .pointer("from", args.from)
-          .number("rows", args.rows)
-          .number("columns", args.columns)
-          .number("stride", args.stride)
-          .call("array::add");
-    });
-  }
-  void squared_error(const detail::DeviceLoss& args) override {
-    write([args](EmittedMemory& memory) {
-      return ArgumentList(memory)
-          .pointer("y", args.y)
-          .pointer("target", args.target)
-          .pointer("dy", args.dy)
-          .pointer("parts", args.parts, "double")
-          .pointer("loss", args.loss)
-          .number("elements", args.elements)
-          .number("batch", args.batch)
-          .number("columns", args.columns)
-          .real("scale", args.scale, "F")
-          .real("divisor", args.divisor, "")
-          .call("array::squared_error");
-    });
-  }
-  void update_weights(const detail::DeviceUpdate& args) override {
-    write([args](EmittedMemory& memory) {
-      return ArgumentList(memory)
-          .pointer("w", args.w)
-          .pointer("w_low", args.w_low, "kernels::Bf16")
-          .pointer("gradient", args.gradient)
-          .pointer("mean", args.mean)
-          .pointer("variance", args.variance)
-          .real("rate", args.rate, "F")
-          .number("elements", args.elements)
-          .call("array::update_weights");
-    });
-  }
-  void round_to_bf16(const float* from, Bf16* to, long long elements) override {
-    write([=](EmittedMemory& memory) {
-      return fmt::format("kernels::array::round_to_bf16({}, {}, {}, to.kernels());",
-                         memory.text(from),
-                         memory.text(to, "kernels::Bf16"),
-                         elements);
-    });
-  }
-  void upload(void* to, const void* from, std::size_t bytes) override {
-    device_.memory.add_pageable(from, bytes);
-    transfer(to, from, bytes, "cudaMemcpyHostToDevice");
-  }
-  void download(void* to, const void* from, std::size_t bytes) override {
-    transfer(to, from, bytes, "cudaMemcpyDeviceToHost");
-  }
-  [[nodiscard]] bool capturing() const override { return captures_; }
-  void finish() override {
-    lines_.emplace_back([] { return std::string{"CHECK(cudaStreamSynchronize(to.stream));"}; });
-  }
-
- private:
-  static std::string factor_text(const BlasMatrix& factor, DataType type, EmittedMemory& memory) {
-    const char* const element = type == DataType::bf16 ? "kernels::Bf16" : "float";
-    std::string text = fmt::format("{{{}, {}", memory.text(factor.data, element), factor.stride);
-    if (factor.transposed || factor.product != 0) {
-      text += fmt::format(", {}", factor.transposed);
-    }
-    if (factor.product != 0) text += fmt::format(", {}", factor.product);
-    return text + "}";
-  }
-  static std::string product_text(const BlasProduct& p, EmittedMemory& memory) {
-    std::string result = fmt::format("{{{}, {}", memory.text(p.c), p.c_stride);
-    if (p.add || p.c_product != 0) result += fmt::format(", {}", p.add);
-    if (p.c_product != 0) result += fmt::format(", {}", p.c_product);
-    std::string shares;
-    if (p.count != 1 || p.units != 0) shares = fmt::format(", {}", p.count);
-    if (p.units != 0) shares += fmt::format(", {}", p.units);
-    return fmt::format("multiply(to, {{{}, {}, {}}}, {}, {}, {}}}, {}{});",
-                       p.m,
-                       p.n,
-                       p.k,
-                       factor_text(p.a, p.type, memory),
-                       factor_text(p.b, p.type, memory),
-                       result,
-                       to_string(p.type),
-                       shares);
-  }
-  void forward(const char* kernel, const detail::DeviceCellForward& args) {
-    write([=](EmittedMemory& memory) {
-      return ArgumentList(memory)
-          .pointer("products", args.products)
-          .pointer("gates", args.gates)
-          .pointer("recurrent", args.recurrent)
-          .pointer("bias", args.bias)
-          .pointer("before", args.before)
-          .pointer("c", args.c)
-          .pointer("h", args.h)
-          .pointer("h_low", args.h_low, "kernels::Bf16")
-          .pointer("reset", args.reset)
-          .pointer("reset_low", args.reset_low, "kernels::Bf16")
-          .number("rows", args.rows)
-          .number("hidden", args.hidden)
-          .number("products_stride", args.products_stride)
-          .number("gates_stride", args.gates_stride)
-          .number("recurrent_stride", args.recurrent_stride)
-          .number("before_stride", args.before_stride)
-          .number("h_stride", args.h_stride)
-          .call(kernel);
-    });
-  }
-  void backward(const char* kernel, const detail::DeviceCellBackward& args) {
-    write([=](EmittedMemory& memory) {
-      ArgumentList list(memory);
-      list.pointer("gates", args.gates).pointer("c", args.c).pointer("before", args.before);
-      if (args.upstream[0] != nullptr) {
-        list.add("upstream",
-                 fmt::format(
-                     "{{{}, {}}}", memory.text(args.upstream[0]), memory.text(args.upstream[1])));
-      }
-      return list.pointer("dh", args.dh)
-          .pointer("carry", args.carry)
-          .pointer("reset_gradient", args.reset_gradient)
-          .pointer("gate_gradients", args.gate_gradients)
-          .pointer("gate_gradients_low", args.gate_gradients_low, "kernels::Bf16")
-          .number("rows", args.rows)
-          .number("hidden", args.hidden)
-          .number("slices", args.slices == 1 ? 0 : args.slices)
-          .number("gates_stride", args.gates_stride)
-          .number("before_stride", args.before_stride)
-          .number("upstream_stride", args.upstream_stride)
-          .number("gate_gradients_stride", args.gate_gradients_stride)
-          .call(kernel);
-    });
-  }
-  void transfer(void* to, const void* from, std::size_t bytes, const char* direction) {
-    write([=](EmittedMemory& memory) {
-      return fmt::format("CHECK(cudaMemcpyAsync({}, {}, {}, {}, to.stream));",
-                         memory.text(to),
-                         memory.text(from),
-                         bytes,
-                         direction);
-    });
-  }
-  void write(std::function<std::string(EmittedMemory&)> line) {
-    lines_.emplace_back(
-        [line = std::move(line), &memory = device_.memory] { return line(memory); });
-  }
-
-  EmittingDevice& device_;
-  std::vector<EmittedLine>& lines_;
-  bool captures_;
-};
 
 std::string body_of(const std::vector<EmittedLine>& lines) {
   std::string text;
@@ -336,21 +33,27 @@ void name_arrays(const detail::RecurrentArrays& arrays, EmittedMemory& memory) {
     const auto low = [&](const detail::LowArray& array, const char* name) {
       memory.name(array.data(), "kernels::Bf16", prefix + name);
     };
+    const auto stored = [&](const detail::StoredArray& array, const char* name) {
+      full(array.full, name), low(array.low, name);
+    };
     full(chain.wx, "wx"), full(chain.wh, "wh"), full(chain.bias, "bias");
     full(chain.wx_first, "wx_first"), full(chain.wh_first, "wh_first");
     full(chain.bias_first, "bias_first"), full(chain.wx_moments, "wx_moments");
     full(chain.wh_moments, "wh_moments"), full(chain.bias_moments, "bias_moments");
-    full(chain.gates, "gates"), full(chain.zh, "zh"), full(chain.c, "c");
-    full(chain.reset, "reset"), full(chain.gate_gradients, "dgates"), full(chain.dh, "dh");
+    stored(chain.gates, "gates"), full(chain.zh, "zh"), full(chain.c, "c");
+    stored(chain.reset, "reset"), stored(chain.gate_gradients, "dgates"), full(chain.dh, "dh");
     full(chain.carry, "carry"), full(chain.reset_gradient, "dreset");
-    full(chain.dh_last, "dh_last"), full(chain.carry_last, "carry_last"), full(chain.dx, "dx");
+    full(chain.dh_last, "dh_last"), full(chain.carry_last, "carry_last"), stored(chain.dx, "dx");
+    full(chain.h_first, "h_first");
     full(chain.dwx, "dwx"), full(chain.dwh, "dwh"), full(chain.dbias, "dbias");
-    low(chain.wx_low, "wx_low"), low(chain.wh_low, "wh_low"), low(chain.reset_low, "reset_low");
-    low(chain.gate_gradients_low, "dgates_low");
+    low(chain.wx_low, "wx_low"), low(chain.wh_low, "wh_low");
+    stored(chain.input_copy, "x_k_major"), stored(chain.state_copy, "h_k_major");
+    stored(chain.gate_gradient_copy, "dgates_k_major");
   }
   for (std::size_t layer = 0; layer < arrays.y.size(); ++layer) {
-    memory.name(arrays.y[layer].data(), "float", fmt::format("y_{}", layer));
-    memory.name(arrays.y_low[layer].data(), "kernels::Bf16", fmt::format("y_low_{}", layer));
+    const std::string name = fmt::format("y_{}", layer);
+    memory.name(arrays.y[layer].full.data(), "float", name);
+    memory.name(arrays.y[layer].low.data(), "kernels::Bf16", name);
   }
   memory.name(arrays.x.data(), "float", "x");
   memory.name(arrays.x_low.data(), "kernels::Bf16", "x_low");
@@ -385,11 +88,16 @@ std::string outputs_of(const detail::RecurrentArrays& arrays, EmittedMemory& mem
     const std::string name = memory.text(array.data());
     text += fmt::format("      {{\"{0}\", {0}, {1}}},\n", name, count);
   };
+  const auto add_stored = [&](const detail::StoredArray& array) {
+    if (array.low.empty()) return add(array.full, array.full.size());
+    const std::string name = memory.text(array.low.data(), "kernels::Bf16");
+    text += fmt::format("      {{\"{0}\", {0}, {1}, true}},\n", name, array.low.size());
+  };
   const RecurrentSpec& spec = arrays.spec;
-  add(arrays.y.back(), arrays.y.back().size());
+  add_stored(arrays.y.back());
   add(arrays.loss, 1);
   for (const DeviceChain& chain : arrays.chains) {
-    if (chain.place.layer == 0) add(chain.dx, chain.dx.size());
+    if (chain.place.layer == 0) add_stored(chain.dx);
     add(chain.dwx, chain.dwx.size());
     add(chain.dwh, chain.dwh.size());
     add(chain.dbias, chain.dbias.size());
@@ -430,8 +138,7 @@ TaskCode recurrent_code(const RecurrentSpec& spec,
   detail::RecurrentLaunches launches(
       device, spec, draw_recurrent_inputs(spec, execution_data_seed), precision, false);
   if (spec.pass == RecurrentPass::backward) {
-    EmittingQueue queue(*device, setup, false);
-    launches.run_forward(queue);
+    launches.run_forward(*emitting_queue(*device, setup, false));
     launches.arrays().keep_forward();
   }
   device->lines = &reset;
@@ -440,12 +147,12 @@ TaskCode recurrent_code(const RecurrentSpec& spec,
   const detail::RecurrentBinding binding(spec, graph);
   IdVector<TaskId, std::vector<EmittedLine>> tasks(graph.task_count());
   for (const TaskId task : graph.tasks()) {
-    EmittingQueue queue(*device, tasks[task], capturing);
+    const auto queue = emitting_queue(*device, tasks[task], capturing);
     const auto& bound = binding.task(task);
     for (const auto& kernel : binding.kernels(task)) {
       launches.launch(kernel.task,
                       {.id = task, .chain = bound.chain, .step = bound.step, .steps = kernel.steps},
-                      queue);
+                      *queue);
     }
   }
   const detail::RecurrentArrays& arrays = launches.arrays();

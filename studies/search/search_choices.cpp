@@ -26,15 +26,16 @@ constexpr LadderOptions thorough{
     .energetic_work = 4'000'000, .tightening_work = 200'000'000, .refutation_work = 2'000'000'000};
 
 /// Keys of a workload that say how its work is cut, not what it is.
-constexpr std::array<std::string_view, 9> ways_to_cut{"/workload/granularity",
-                                                      "/workload/accumulation",
-                                                      "/workload/accumulation_steps",
-                                                      "/workload/last_accumulation_steps",
-                                                      "/workload/partial_buffers",
-                                                      "/workload/hidden_2_steps",
-                                                      "/workload/hidden_1_slices",
-                                                      "/workload/weight_units",
-                                                      "/workload/split"};
+constexpr std::array<std::string_view, 10> ways_to_cut{"/workload/granularity",
+                                                       "/workload/accumulation",
+                                                       "/workload/accumulation_steps",
+                                                       "/workload/last_accumulation_steps",
+                                                       "/workload/partial_buffers",
+                                                       "/workload/hidden_2_steps",
+                                                       "/workload/hidden_1_slices",
+                                                       "/workload/weight_units",
+                                                       "/workload/k_major",
+                                                       "/workload/split"};
 
 bool may_be_chosen(std::string_view path) {
   return path.starts_with("/policy") || path.starts_with("/launch") ||

@@ -76,7 +76,10 @@ case $all in
     }
     ;;
   execute*) "$REAL" execute "$ONE" --device cpu --repetitions 1 --out "$out" --overwrite ;;
-  buckets*) mkdir -p "$out" && sleep 0.3 && echo "{}" >"$out/executed.json" ;;
+  buckets*)
+    mkdir -p "$out" && sleep 0.3 && echo "{}" >"$out/executed.json"
+    echo "rule,buckets,epoch_s" >"$out/buckets.csv"
+    ;;
   *) "$REAL" "${arguments[@]}" ;;
 esac
 END
@@ -136,6 +139,10 @@ for part in 1 2 3; do
   [ "$done_sections" -ge "$((part == 1 ? 7 : part == 2 ? 10 : 12))" ] || fail "part $part: too few are done"
   if [ "$part" -lt 3 ]; then take_home; fi
 done
+# Grids and buckets: what was predicted is from before, and whole.
+tar -xzf "$folder/home/small.tar.gz" -C "$folder/part_3" --wildcards '*/predictions.sha256' '*/predictions_*' || fail "no predictions"
+[ "$(grep -c ' predictions_' "$folder/part_3/predictions.sha256")" -eq 6 ] || fail "not all is predicted"
+(cd "$folder/part_3" && grep ' predictions_' predictions.sha256 | sha256sum --check --quiet) || fail "predictions have changed"
 grep -q '^== environment' "$folder/output" || fail "no environment of the last machine"
 grep -q '^| quoted | [0-9]* | 1785 | .* | power cap ([0-9]* %) |$' "$folder/home/summary.md" || fail "no clocks in the summary"
 

@@ -164,6 +164,7 @@ TEST_CASE("products over several steps, in slices and within few units are right
           CAPTURE(static_cast<int>(spec.granularity));
           CAPTURE(spec.hidden_2_steps);
           CAPTURE(spec.hidden_1_slices);
+          CAPTURE(spec.k_major);
           const Scene scene(recurrent(spec), Duration{1});
           CudaRecurrentWork work(executor, spec, scene.graph, seed, precision);
           Execution run;

@@ -124,7 +124,8 @@ cublasStatus_t multiply_batch(cublasHandle_t handle,
                               cublasComputeType_t compute,
                               cublasGemmAlgo_t /*algorithm*/) {
   // A handle without a workspace of its own would share one with others.
-  if (handle->workspace == nullptr || c_type != CUDA_R_32F) {
+  const bool low = c_type == CUDA_R_16BF && a_type == CUDA_R_16BF;
+  if (handle->workspace == nullptr || (c_type != CUDA_R_32F && !low)) {
     return CUBLAS_STATUS_INVALID_VALUE;
   }
   const bool tf32 = compute == CUBLAS_COMPUTE_32F_FAST_TF32;
@@ -132,7 +133,6 @@ cublasStatus_t multiply_batch(cublasHandle_t handle,
   const Factor right{b, b_type, b_stride, transpose_b == CUBLAS_OP_T, tf32, b_product};
   const float scale = *static_cast<const float*>(alpha);
   const float keep = *static_cast<const float*>(beta);
-  auto* const to = static_cast<float*>(c);
   testing::enqueue(
       handle->stream,
       [=] {
@@ -141,9 +141,16 @@ cublasStatus_t multiply_batch(cublasHandle_t handle,
           for (std::int64_t cell = 0; cell < std::int64_t{m} * n; ++cell) {
             const std::int64_t row = cell % m;
             const std::int64_t column = cell / m;
-            float& result = to[of * c_product + column * c_stride + row];
+            const long long at = of * c_product + column * c_stride + row;
+            const float sum = scale * panels.dot(row, column, k);
             // As in BLAS, what is not kept is not read.
-            result = scale * panels.dot(row, column, k) + (keep == 0 ? 0.0F : keep * result);
+            if (low) {
+              auto& result = static_cast<__nv_bfloat16*>(c)[at];
+              result = __float2bfloat16_rn(keep == 0 ? sum : sum + keep * __bfloat162float(result));
+            } else {
+              float& result = static_cast<float*>(c)[at];
+              result = sum + (keep == 0 ? 0.0F : keep * result);
+            }
           }
         }
       },

@@ -70,9 +70,11 @@ void run_grid(const KernelShape& shape, const std::function<void()>& thread) {
   gridDim = shape.blocks;
   blockDim = shape.threads;
   block().thread = &thread;
-  for (unsigned i = 0; i < shape.blocks.x; ++i) {
-    blockIdx = {i, 0, 0};
-    run_block(std::size_t{shape.threads.x} * shape.threads.y);
+  for (unsigned j = 0; j < shape.blocks.y; ++j) {
+    for (unsigned i = 0; i < shape.blocks.x; ++i) {
+      blockIdx = {i, j, 0};
+      run_block(std::size_t{shape.threads.x} * shape.threads.y);
+    }
   }
 }
 

@@ -131,6 +131,7 @@ TEST_CASE("products over several steps, in slices and within few units are right
         CAPTURE(static_cast<int>(granularity));
         CAPTURE(spec.hidden_2_steps);
         CAPTURE(spec.hidden_1_slices);
+        CAPTURE(spec.k_major);
         run_and_check(executor, spec, "heft");
       }
     }

@@ -6,6 +6,7 @@
 #include "real_exec/recurrent/recurrent_work.hpp"
 #include "workloads/models/recurrent/recurrent.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -41,7 +42,7 @@ inline RecurrentSpec recomputed_network(RecurrentSpec spec) {
 }
 
 /// The network with products cut in other ways: over several steps, in slices, within few units,
-/// and all of it at once.
+/// of copies along the sum where it has such, and all of it at once.
 inline std::vector<RecurrentSpec> cut_otherwise(const RecurrentSpec& whole) {
   std::vector<RecurrentSpec> all(4, whole);
   all[0].hidden_2_steps = 2;  // the last product is of fewer
@@ -53,6 +54,12 @@ inline std::vector<RecurrentSpec> cut_otherwise(const RecurrentSpec& whole) {
   all[3].accumulation_steps = 3;
   all[3].last_accumulation_steps = 2;
   all[3].weight_units = 2;
+  const bool copies = whole.granularity != Granularity::coarse && whole.projection == 0 &&
+                      whole.cell != RecurrentCell::gru_reset_before;
+  for (std::size_t i = 0; copies && i < 4; i += 3) {  // of each step, and of several
+    all.push_back(all[i]);
+    all.back().k_major = true;
+  }
   return all;
 }
 

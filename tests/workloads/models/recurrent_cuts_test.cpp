@@ -2,6 +2,7 @@
 // Products of the backward pass that are cut otherwise; that they compute the same is in
 // tests/real_exec/recurrent.
 #include "sim/base/error.hpp"
+#include "sim/graph/product_layout.hpp"
 #include "workloads/models/recurrent/recurrent.hpp"
 
 #include <doctest/doctest.h>
@@ -110,4 +111,50 @@ TEST_CASE("weight_units and last_accumulation_steps: grids, and shorter sums in 
     if (weight) ++products[graph.tags(task).layer];
   }
   CHECK(products == std::map<std::int16_t, int>{{0, 2 * 3}, {1, 2 * 1}});
+}
+
+TEST_CASE("k_major: copies between the cells of some steps and the two products that read them") {
+  RecurrentSpec spec = two_layers(5);
+  spec.accumulation = Accumulation::batched;
+  spec.accumulation_steps = 2;
+  const TaskGraph plain = recurrent(spec);
+  spec.k_major = true;
+  const TaskGraph graph = recurrent(spec);
+  CHECK(graph.topologically_numbered());
+  CHECK(graph.task_count() == plain.task_count() + 2 * 3);  // 3 groups of steps in each layer
+  CHECK(total_flops(graph) == total_flops(plain));          // a copy has none
+  CHECK(predecessors(graph, "transpose(1,3)") == Names{"cell(1,3)", "cell(1,4)"});
+  CHECK(predecessors(graph, "weight_1_k_major(1,3)") == Names{"transpose(1,3)"});
+  CHECK(predecessors(graph, "weight_2_k_major(1,1)") ==
+        Names{"cell(1,1)", "cell(1,2)", "transpose(1,1)", "weight_2_k_major(1,3)"});  // column sums
+  // x, h and dG of 2 steps of 2 rows, of 3, 3 and 4 * 3 columns, read and written once.
+  Bytes copied{0};
+  const Operation& transpose = graph.operation(graph.find("transpose(1,3)"));
+  REQUIRE(transpose.kernels.size() == 3);
+  for (const Kernel& kernel : transpose.kernels) copied += kernel.bytes_read;
+  CHECK(copied == Bytes{2 * 2 * (3 + 3 + 12) * 4});
+  CHECK(transpose.bytes_written() == copied);
+  // The products are the same ones, of factors that lie otherwise.
+  const Operation& product = graph.operation(graph.find("weight_1_k_major(1,3)"));
+  CHECK(product.kernels.front() == kernel_of(plain, "weight_1(1,3)"));
+  CHECK(product_layout("weight_1", product.kernels.front()) == ProductLayout::tn);
+  CHECK(product_layout(product.name, product.kernels.front()) == ProductLayout::nt);
+}
+
+TEST_CASE("k_major is refused where a factor has no copy of its own") {
+  const auto refused = [](const char* option, const auto& change) {
+    RecurrentSpec spec = two_layers(3);
+    spec.k_major = true;
+    change(spec);
+    CAPTURE(option);
+    CHECK_THROWS_WITH_AS(
+        static_cast<void>(recurrent(spec)), doctest::Contains(option), InfeasibleError);
+  };
+  refused("granularity", [](RecurrentSpec& s) { s.granularity = Granularity::coarse; });
+  refused("reset", [](RecurrentSpec& s) { s.cell = RecurrentCell::gru_reset_before; });
+  refused("projection", [](RecurrentSpec& s) { s.projection = 2; });
+  refused("recompute", [](RecurrentSpec& s) {
+    s.pass = RecurrentPass::training;
+    s.recompute = Recompute::data_drop;
+  });
 }

@@ -97,6 +97,32 @@ void check_truncation(const RecurrentSpec& spec) {
   expect(spec.hidden_1_slices == 1, "hidden_1_slices", std::to_string(spec.hidden_1_slices), "1");
 }
 
+/// A task of its own before two products that are tasks, once for all who read it.
+void check_k_major(const RecurrentSpec& spec) {
+  if (!spec.k_major) return;
+  const auto expect = [](bool met, const char* option, std::string found, const char* expected) {
+    if (met) return;
+    throw InfeasibleError(
+        fmt::format(
+            "k_major copies the factors of two products for weight gradients that are tasks "
+            "of their own; set \"{}\": {}, or leave out \"k_major\"",
+            option,
+            expected),
+        option,
+        std::move(found),
+        expected);
+  };
+  expect(spec.granularity != Granularity::coarse, "granularity", "coarse", "\"fine\"");
+  expect(spec.cell != RecurrentCell::gru_reset_before, "reset", "before", "\"after\"");
+  expect(spec.projection == 0, "projection", std::to_string(spec.projection), "0");
+  expect(spec.recompute == Recompute::keep_backward,
+         "recompute",
+         std::string{to_string(spec.recompute)},
+         "\"keep_backward\"");
+  expect(spec.truncate_steps == 0, "truncate_steps", std::to_string(spec.truncate_steps), "0");
+  expect(!spec.separate_gates, "separate_gates", "true", "false");
+}
+
 void check_slices(const RecurrentSpec& spec) {
   if (spec.hidden_1_slices == 1) return;
   const std::int64_t k = cell_shape(spec.cell).recurrent_gates * spec.hidden;
@@ -165,6 +191,7 @@ void check(const RecurrentSpec& spec) {
   check_recomputation(spec);
   check_truncation(spec);
   check_slices(spec);
+  check_k_major(spec);
 }
 
 /// The whole graph; used once.
@@ -227,7 +254,8 @@ TaskGraph Generator::build() && {
                .input_steps = spec_.input_steps,
                .hidden_2_steps = spec_.hidden_2_steps,
                .hidden_1_slices = spec_.hidden_1_slices,
-               .weight_units = spec_.weight_units};
+               .weight_units = spec_.weight_units,
+               .k_major = spec_.k_major};
   chain.pass = spec_.pass;
   chain.recompute = spec_.recompute;
   if (truncated(spec_)) chain.segment = segment_steps(spec_);

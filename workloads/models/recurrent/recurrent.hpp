@@ -49,6 +49,7 @@ struct RecurrentCut {
   std::int64_t hidden_2_steps = 1;
   std::int64_t hidden_1_slices = 1;  ///< parts of k of hidden_1, which the next cell sums
   std::int64_t weight_units = 0;     ///< that a product for weight gradients may use; 0: all
+  bool k_major = false;              ///< of the factors of products for weight gradients
 };
 
 /// A stack of recurrent layers, unrolled over `steps`; sizes in elements.
@@ -66,10 +67,11 @@ struct RecurrentSpec {
   std::int64_t accumulation_steps = 8;  ///< k of `batched`
   std::int64_t partial_buffers = 2;     ///< p of `partial`
   BufferOrder buffer_order = BufferOrder::chained;
-  std::int64_t input_steps = 1;  ///< this and the next three as in RecurrentCut
+  std::int64_t input_steps = 1;  ///< this and the next four as in RecurrentCut
   std::int64_t hidden_2_steps = 1;
   std::int64_t hidden_1_slices = 1;
   std::int64_t weight_units = 0;
+  bool k_major = false;
   /// k of `batched` in the lowest layer, whose weight gradients come last; 0: as in the others.
   std::int64_t last_accumulation_steps = 0;
   /// A task for each gradient of `matmul`'s cells (separate_gates.hpp); LSTMs, pass backward.
@@ -182,6 +184,12 @@ struct RecurrentSpec {
 ///                      hidden] that the next cell sums: more blocks, and no kernel that adds up.
 ///                      The last one, whose result the graph returns, stays whole
 ///   weight_units n     weight_1, weight_2, weight_3 are launched as n blocks, one to a unit
+///   k_major            a task transpose copies x, h(t-1) and dG of the steps of one weight_1 and
+///   one
+///                      weight_2 as x^T, h^T, dG^T, each row along the sum (K-major), for these
+///                      two: weight_1_k_major and weight_2_k_major, which compute what the others
+///                      do. Not where nodes are one task, of cells with a third product (weight_3),
+///                      with recomputation or in segments
 ///
 /// Ids are a topological order: backward runs t from steps-1 down, within it l from layers-1 down;
 /// with bidirectional layers l from layers-1 down, within it both directions step by step. Every

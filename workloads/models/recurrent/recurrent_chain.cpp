@@ -17,6 +17,8 @@ void RecurrentChain::Pending::clear() {
   inputs.clear();
   recurrent.clear();
   inner.clear();
+  transpose = TaskId::none();
+  input_copy = recurrent_copy = gate_gradient_copy = TensorId::none();
 }
 
 RecurrentChain::RecurrentChain(GraphEmitter& out, const ChainSpec& spec)

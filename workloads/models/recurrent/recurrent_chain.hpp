@@ -119,6 +119,10 @@ class RecurrentChain {
     std::vector<TensorId> inputs;
     std::vector<TensorId> recurrent;  // h before the step
     std::vector<TensorId> inner;      // what weight_3 reads
+    TaskId transpose;                 // of k_major, and what it has written
+    TensorId input_copy;
+    TensorId recurrent_copy;
+    TensorId gate_gradient_copy;
 
     void clear();
   };
@@ -149,6 +153,7 @@ class RecurrentChain {
     op_hidden_1,
     op_hidden_2,
     op_skip,
+    op_transpose,
     op_weight,  // one per GradientIndex
     operation_count = op_weight + 4
   };
@@ -256,8 +261,10 @@ class RecurrentChain {
   void add_data_tensors(std::int64_t step, const Node& node);
   void read_incoming(std::int64_t step, const Node& node);
 
+  // recurrent_weights.cpp
   void add_weights(std::int64_t step, const Node& node);
   [[nodiscard]] Kernel weight_kernel(GradientIndex index, std::int64_t steps) const;
+  void add_transpose_task(std::int64_t tag);
   void add_weight_task(std::int64_t step, GradientIndex index, TaskId task);
   void read_for_weights(GradientIndex index, TaskId task);
 

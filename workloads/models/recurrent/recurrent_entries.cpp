@@ -56,6 +56,10 @@ std::vector<OptionSpec> recurrent_options() {
       "the parts"));
   options.push_back(detail::size_option(
       "weight_units", 0, "units that a product for weight gradients may use; 0: all", 0, 65535));
+  options.push_back({.name = "k_major",
+                     .default_value = false,
+                     .doc = "copies of what is multiplied for weight gradients are made with rows "
+                            "along the sum, which tensor cores read fastest in tf32"});
   options.push_back(detail::size_option(
       "last_accumulation_steps",
       0,
@@ -112,6 +116,7 @@ RecurrentSpec spec_from(const Options& o) {
   spec.hidden_2_steps = o.integer("hidden_2_steps");
   spec.hidden_1_slices = o.integer("hidden_1_slices");
   spec.weight_units = o.integer("weight_units");
+  spec.k_major = o.flag("k_major");
   spec.last_accumulation_steps = o.integer("last_accumulation_steps");
   spec.separate_gates = o.flag("separate_gates");
   spec.bidirectional =

@@ -184,6 +184,10 @@ Kernel bias_kernel(const RecurrentShape& s, std::int64_t steps) {
   return kernel;
 }
 
+Kernel transpose_kernel(std::int64_t elements, DataType type) {
+  return pointwise_kernel(type, 0.0, elements, elements);
+}
+
 Kernel reduce_kernel(std::int64_t elements, std::int64_t buffers, DataType type) {
   Kernel kernel = pointwise_kernel(type,
                                    static_cast<double>(elements) * static_cast<double>(buffers - 1),

@@ -118,6 +118,9 @@ struct RecurrentShape {
 /// db[biases] += column sums of dG, as a kernel of its own
 [[nodiscard]] Kernel bias_kernel(const RecurrentShape& shape, std::int64_t steps);
 
+/// The transpose of a matrix of so many elements, as a copy: no FLOP; reads and writes each once.
+[[nodiscard]] Kernel transpose_kernel(std::int64_t elements, DataType type);
+
 /// A point-wise kernel; sizes in elements.
 [[nodiscard]] Kernel pointwise_kernel(DataType type,
                                       double flops,

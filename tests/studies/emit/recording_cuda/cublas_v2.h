@@ -72,8 +72,9 @@ inline cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle,
                     b_stride >= (turn_b == CUBLAS_OP_N ? k : n) && c_stride >= m &&
                     handle->workspace != nullptr;
   if (!fits) return CUBLAS_STATUS_INVALID_VALUE;
-  const double scale = recording::number(alpha, c_type, 0);
-  const double keep = recording::number(beta, c_type, 0);
+  const cudaDataType scalar = c_type == CUDA_R_64F ? CUDA_R_64F : CUDA_R_32F;
+  const double scale = recording::number(alpha, scalar, 0);
+  const double keep = recording::number(beta, scalar, 0);
   recording::put(handle->stream, [=] {
     for (int of = 0; of < count; ++of) {
       for (long long column = 0; column < n; ++column) {
@@ -91,6 +92,9 @@ inline cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle,
           const double kept = keep == 0 ? 0 : keep * recording::number(c, c_type, at);
           if (c_type == CUDA_R_64F) {
             static_cast<double*>(c)[at] = scale * sum + kept;
+          } else if (c_type == CUDA_R_16BF) {
+            static_cast<__nv_bfloat16*>(c)[at] =
+                __float2bfloat16_rn(static_cast<float>(scale * sum + kept));
           } else {
             static_cast<float*>(c)[at] = static_cast<float>(scale * sum + kept);
           }

@@ -191,8 +191,8 @@ inline void run_grid(dim3 blocks, dim3 threads, const std::function<void()>& thr
   b.thread = &thread;
   b.synchronizes = false;
   const std::size_t all = std::size_t{threads.x} * threads.y;
-  for (unsigned i = 0; i < blocks.x; ++i) {
-    block_idx = {i, 0, 0};
+  for (unsigned i = 0; i < blocks.x * blocks.y; ++i) {
+    block_idx = {i % blocks.x, i / blocks.x, 0};
     if (i == 0 || b.synchronizes) {
       run_block(all);
       continue;
