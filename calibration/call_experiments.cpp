@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calibration/device_experiments.hpp"
+#include "sim/base/error.hpp"
 #include "sim/base/robust_statistics.hpp"
 #include "workloads/models/recurrent/recurrent_kernels.hpp"
 
@@ -240,16 +241,44 @@ std::vector<RuleReading> measure_round_trip(DeviceBench& bench, const ProbeEffor
            .values = synchronize}};
 }
 
-std::vector<RuleReading> measure_stream_gap(DeviceBench& bench, const ProbeEffort& effort) {
+namespace {
+
+/// Between kernels in a row, microseconds.
+std::vector<double> gaps_of(DeviceBench& bench,
+                            const ProbeEffort& effort,
+                            DeviceProbe (*chain)(std::size_t, Duration)) {
   // Longer than a launch, so that the device is what counts; short, as an error of 1 % in the
   // spin is an error of 0.08 us in the gap.
   constexpr Duration spin = 8us;
   constexpr std::size_t few = 20;
   constexpr std::size_t many = 120;
-  std::vector<double> gaps = slopes(makespans_us(bench, stream_chain(few, spin), effort),
-                                    makespans_us(bench, stream_chain(many, spin), effort),
+  std::vector<double> gaps = slopes(makespans_us(bench, chain(few, spin), effort),
+                                    makespans_us(bench, chain(many, spin), effort),
                                     many - few);
   for (double& gap : gaps) gap -= to_us(spin);
+  return gaps;
+}
+
+}  // namespace
+
+std::vector<RuleReading> measure_programmatic_gap(DeviceBench& bench, const ProbeEffort& effort) {
+  RuleReading reading{
+      .name = "programmatic_gap",
+      .question =
+          "How long after a kernel's end does one go on that was launched programmatically?",
+      .unit = "us",
+      .pointer = "/device/programmatic_gap_us",
+      .note = "as stream_gap, in a row of programmatic launches"};
+  try {
+    reading.values = gaps_of(bench, effort, programmatic_chain);
+  } catch (const InfeasibleError& error) {
+    reading.note = error.what();
+  }
+  return {std::move(reading)};
+}
+
+std::vector<RuleReading> measure_stream_gap(DeviceBench& bench, const ProbeEffort& effort) {
+  std::vector<double> gaps = gaps_of(bench, effort, stream_chain);
   return {{.name = "stream_gap",
            .question = "How long is a stream idle between two kernels in a row?",
            .unit = "us",
@@ -344,6 +373,7 @@ std::vector<DeviceExperiment> device_experiments() {
           {"calls by kind", measure_call_kinds},
           {"launch and synchronize", measure_round_trip},
           {"kernels in a row", measure_stream_gap},
+          {"programmatic launches", measure_programmatic_gap},
           {"device graphs", measure_device_graph},
           {"events", measure_event_latency},
           {"launch queue", measure_launch_queue},

@@ -400,8 +400,8 @@ std::vector<KernelSample> measure_in_and_out_of_cache(DeviceBench& bench,
 MachineSpec with_measured_rules(MachineSpec base, const DeviceReport& sheet) {
   for (const MeasuredRule& rule : sheet.rules) {
     if (rule.pointer.empty() || !rule.value || rule.at_least) continue;
-    const double value =
-        rule.unit == "count" ? std::round(*rule.value) : std::max(0.0, *rule.value);
+    const bool counts = rule.unit == "count";
+    const double value = counts ? std::round(*rule.value) : std::max(0.0, *rule.value);
     base =
         with_number(std::move(base),
                     {.pointer = rule.pointer,
@@ -411,7 +411,9 @@ MachineSpec with_measured_rules(MachineSpec base, const DeviceReport& sheet) {
                                          sheet.device,
                                          sheet.date.empty() ? "undated" : sheet.date,
                                          rule.name,
-                                         rule.runs)});
+                                         rule.runs),
+                     .low = counts ? 0.0 : std::max(0.0, rule.low),
+                     .high = counts ? 0.0 : std::max(0.0, rule.high)});
   }
   // What a reader makes of the text is what the caller gets: numbers where they belong.
   const std::string file = base.name;

@@ -41,6 +41,8 @@ struct DeviceExperiment {
                                                           const ProbeEffort& effort);
 [[nodiscard]] std::vector<RuleReading> measure_stream_gap(DeviceBench& bench,
                                                           const ProbeEffort& effort);
+[[nodiscard]] std::vector<RuleReading> measure_programmatic_gap(DeviceBench& bench,
+                                                                const ProbeEffort& effort);
 [[nodiscard]] std::vector<RuleReading> measure_device_graph(DeviceBench& bench,
                                                             const ProbeEffort& effort);
 [[nodiscard]] std::vector<RuleReading> measure_event_latency(DeviceBench& bench,

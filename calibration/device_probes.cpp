@@ -162,6 +162,12 @@ DeviceProbe graph_chain(std::size_t count, const MeasuredKernel& kernel, Bytes f
 DeviceProbe graph_chains(std::size_t chains, std::size_t count, const MeasuredKernel& kernel) {
   return graph_chains(chains, count, of_kernel(kernel));
 }
+DeviceProbe programmatic_chain(std::size_t count, Duration spin) {
+  ProbeMaker made{fmt::format("{} kernels in a row, launched programmatically", count)};
+  const StreamId stream = made.stream();
+  for (std::size_t i = 0; i < count; ++i) made.launch(stream, made.spin(spin), i > 0);
+  return std::move(made).build();
+}
 DeviceProbe graph_chain(std::size_t count, Duration spin) {
   return graph_chains(1, count, of_spin(spin));
 }

@@ -40,7 +40,9 @@ class ProbeMaker {
   TaskId spin(Duration duration, KernelGrid grid = {.blocks = 1, .block = {.threads = 32}});
   TaskId kernel(const MeasuredKernel& kernel, std::int16_t layer = -1);
   void call(HostCall call) { calls_.push_back(call); }
-  void launch(StreamId stream, TaskId task) { call(HostCall::launch(stream, task)); }
+  void launch(StreamId stream, TaskId task, bool programmatic = false) {
+    call(HostCall::launch(stream, task, programmatic));
+  }
   /// `to` goes on only after what is in `from` now.
   void after(StreamId from, StreamId to);
   /// The tasks, each needing those with the given places in the list, as a device graph that is
@@ -72,6 +74,8 @@ class ProbeMaker {
 /// bytes before the first, so that none finds anything in a cache half as large.
 [[nodiscard]] DeviceProbe stream_chain(std::size_t count, const MeasuredKernel& kernel);
 [[nodiscard]] DeviceProbe stream_chain(std::size_t count, Duration spin);
+/// The same, each but the first launched programmatically.
+[[nodiscard]] DeviceProbe programmatic_chain(std::size_t count, Duration spin);
 [[nodiscard]] DeviceProbe graph_chain(std::size_t count,
                                       const MeasuredKernel& kernel,
                                       Bytes flushed = Bytes{0});

@@ -3,7 +3,10 @@
 
 #include "hw_models/fixed.hpp"
 #include "hw_models/registry.hpp"
+#include "sim/base/error.hpp"
 #include "sim/machine/variability.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -54,6 +57,10 @@ const SmLimits& SimulatedDeviceBench::limits() const {
 
 void SimulatedDeviceBench::run(const DeviceProbe& probe,
                                const std::function<bool(const ProbeRun&)>& again) {
+  if (probe.plan.programmatic() && !platform_.device(DeviceId{0}).programmatic_gap) {
+    throw InfeasibleError(
+        fmt::format("the machine {} has no programmatic launches", platform_.name));
+  }
   CostTable costs = probe_costs(probe.graph, platform_);
   const IdVector<TaskId, Duration> exact = costs.durations();
   ProbeRun made;

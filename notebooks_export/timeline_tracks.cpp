@@ -3,6 +3,7 @@
 
 #include "notebooks_export/timeline_curve.hpp"
 #include "sim/base/error.hpp"
+#include "sim/trace/document.hpp"
 
 #include <fmt/format.h>
 
@@ -108,7 +109,7 @@ void expect_labels(const TraceDocument& run) {
 
 std::string stream_label(const TraceDocument& run, StreamId stream) {
   const StreamSpec& spec = run.streams[stream];
-  std::string label = spec.name.empty() ? fmt::format("stream {}", stream.value()) : spec.name;
+  std::string label = track_name(run, stream);
   if (run.devices.size() > 1 && run.devices.contains(spec.device)) {
     label = fmt::format("{} {}", run.devices[spec.device], label);
   }

@@ -119,12 +119,11 @@ class RankProgramWriter {
     for (std::size_t next = steps.size(); !steps.empty(); next += steps.size()) {
       const std::span<const PipelineStep> after = overlapping(order, next);
       post_receives(line, after);
-      launch(line, steps);
-      if (options_.sums == GradientSums::before_sending && launch_parts(false)) {
-        calls_->push_back(HostCall::synchronize_stream(comm_));
+      if (hides_messages_only(line, steps)) {
+        for (std::size_t i = 0; i < steps.size(); ++i) add_steps(line, steps.subspan(i, 1));
+      } else {
+        add_steps(line, steps);
       }
-      send(line, steps);
-      if (options_.sums == GradientSums::overlapped) launch_parts(false);
       steps = after;
     }
     launch_parts(true);
@@ -199,6 +198,29 @@ class RankProgramWriter {
     if (parts_.empty()) return;
     comm_ =
         plan_.streams.push_back({.device = DeviceId{rank}, .priority = 0, .name = "communication"});
+  }
+
+  /// The steps, and what they make leaves behind them.
+  void add_steps(std::uint32_t line, std::span<const PipelineStep> steps) {
+    launch(line, steps);
+    if (options_.sums == GradientSums::before_sending && launch_parts(false)) {
+      calls_->push_back(HostCall::synchronize_stream(comm_));
+    }
+    send(line, steps);
+    if (options_.sums == GradientSums::overlapped) launch_parts(false);
+  }
+
+  /// Steps without collectives follow one another: messages of one travel while the next computes.
+  /// (Blocking messages keep the order that they cross in.)
+  [[nodiscard]] bool hides_messages_only(std::uint32_t line,
+                                         std::span<const PipelineStep> steps) const {
+    if (steps.size() < 2 || options_.overlap != StepOverlap::interleaved ||
+        options_.transfers == PipelineTransfers::blocking) {
+      return false;
+    }
+    bool exchanges = false;
+    for_each_task(line, steps, [&](TaskId task) { exchanges = exchanges || is_exchange(task); });
+    return !exchanges;
   }
 
   void post_receives(std::uint32_t line, std::span<const PipelineStep> steps) {

@@ -32,7 +32,8 @@ enum class GradientSums : std::uint8_t {
 enum class StepOverlap : std::uint8_t {
   in_turn,      ///< one after the other, their collectives too
   interleaved,  ///< task by task as interleave() says; collectives have a stream of their own, of
-                ///< a higher priority, beside what other steps compute
+                ///< a higher priority, beside what other steps compute; without collectives
+                ///< messages of one step travel while the next computes
 };
 
 struct RankProgramOptions {

@@ -78,6 +78,7 @@ void CudaBackend::begin_run(const RunRequest& request) {
   context_->use();
   request_.emplace(request);
   clock_started_ = false;
+  divided_ = false;
   streams_made_ = 0;
   for (const auto& blas : blas_) {
     if (blas != nullptr) blas->unbind();
@@ -105,6 +106,16 @@ std::vector<LoadedNode> CudaBackend::load_graph(const GraphRow& row, LaunchObser
   const auto tasks = row.shape.tasks(row.row);
   row_tasks_[{row.graph, row.row}].assign(tasks.begin(), tasks.end());
   return graphs_.load(row, *work_, observer);
+}
+
+void CudaBackend::divide_units(const std::vector<std::uint32_t>& partitions) {
+  divided_ = true;
+  if (green_units_ == partitions) return;
+  std::erase_if(idle_streams_,
+                [](const auto& idle) { return std::get<2>(idle.first).has_value(); });
+  green_units_.clear();
+  green_ = std::make_unique<GreenContexts>(context_->device, partitions);
+  green_units_ = partitions;
 }
 
 void CudaBackend::begin_steadily() {
@@ -140,13 +151,20 @@ void CudaBackend::create_stream(StreamId stream, int priority, const StreamSpec&
   if (!streams_.contains(stream)) streams_.raw().resize(stream.value() + 1);
   Stream made;
   made.number = streams_made_++;
+  if (divided_ && spec.sync != StreamSync::non_blocking) {
+    throw InfeasibleError(fmt::format(
+        "stream {} waits for the legacy default stream, as those of green contexts never do",
+        stream.value()));
+  }
   if (spec.sync == StreamSync::legacy_default) {
     made.handle = cudaStreamLegacy;
   } else {
-    made.kind = {priority, spec.sync == StreamSync::blocking};
+    const bool blocking = spec.sync == StreamSync::blocking;
+    made.kind = {priority, blocking, divided_ ? std::optional{spec.partition} : std::nullopt};
     std::vector<CudaStream>& idle = idle_streams_[made.kind];
     if (idle.empty()) {
-      made.owned = make_stream(priority, made.kind.second);
+      made.owned = divided_ ? green_->make_stream(spec.partition, priority)
+                            : make_stream(priority, blocking);
     } else {
       made.owned = std::move(idle.back());
       idle.pop_back();

@@ -7,6 +7,7 @@
 #include "real_exec/cuda/cuda_graphs.hpp"
 #include "real_exec/cuda/cuda_handles.hpp"
 #include "real_exec/cuda/cuda_work.hpp"
+#include "real_exec/cuda/green_contexts.hpp"
 #include "real_exec/cuda/steady_state.hpp"
 #include "real_exec/executor/device_backend.hpp"
 
@@ -14,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -33,6 +35,7 @@ class CudaBackend final : public DeviceBackend {
   [[nodiscard]] const DeviceProperties& properties() const override { return context_->properties; }
   void begin_run(const RunRequest& request) override;
   std::vector<LoadedNode> load_graph(const GraphRow& row, LaunchObserver* observer) override;
+  void divide_units(const std::vector<std::uint32_t>& partitions) override;
   void begin_steadily() override;
   [[nodiscard]] CpuClock start_clock() override;
   void create_stream(StreamId stream, int priority, const StreamSpec& spec) override;
@@ -50,11 +53,13 @@ class CudaBackend final : public DeviceBackend {
   [[nodiscard]] std::vector<TaskTime> task_times() override;
 
  private:
+  /// Priority; does it wait for the legacy default stream?; partition, none: all units.
+  using StreamKind = std::tuple<int, bool, std::optional<std::uint32_t>>;
   struct Stream {
     cudaStream_t handle = nullptr;
-    CudaStream owned;           // empty: the legacy default stream
-    std::pair<int, bool> kind;  // priority; does it wait for the legacy default stream?
-    std::uint32_t number = 0;   // of all that were made
+    CudaStream owned;  // empty: the legacy default stream
+    StreamKind kind;
+    std::uint32_t number = 0;  // of all that were made
   };
 
   void warm_up();
@@ -73,9 +78,12 @@ class CudaBackend final : public DeviceBackend {
   std::uint32_t streams_made_ = 0;
   IdVector<StreamId, std::unique_ptr<CudaBlas>> blas_;
   std::vector<CudaEvent> events_;  // of earlier runs complete, which is as good as not recorded
-  std::map<std::pair<int, bool>, std::vector<CudaStream>> idle_streams_;
-  std::vector<std::pair<std::pair<int, bool>, CudaStream>> used_streams_;  // destroyed in this run
-  std::shared_ptr<KeptGraphs> kept_;                                       // the work's
+  std::unique_ptr<GreenContexts> green_;  // before their streams, which go first
+  std::vector<std::uint32_t> green_units_;
+  bool divided_ = false;  // in this run
+  std::map<StreamKind, std::vector<CudaStream>> idle_streams_;
+  std::vector<std::pair<StreamKind, CudaStream>> used_streams_;  // destroyed in this run
+  std::shared_ptr<KeptGraphs> kept_;                             // the work's
   bool timed_run_ = false;
   std::vector<TaskId> timed_;  // launched, each on its own or in a graph
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<TaskId>> row_tasks_;

@@ -3,6 +3,7 @@
 
 #include "real_exec/cuda/cuda_check.hpp"
 #include "real_exec/cuda/cuda_executor.hpp"
+#include "real_exec/cuda/green_contexts.hpp"
 #include "sim/base/error.hpp"
 
 #include <cuda.h>
@@ -25,19 +26,18 @@ void* driver_library() {
 }
 
 template <class Function>
-Function driver_function(void* library, const char* name) {
+Function driver_function(const char* name) {
   // POSIX's own way from an object pointer to a function.
-  return reinterpret_cast<Function>(dlsym(library, name));  // NOLINT(*-reinterpret-cast): above
+  return reinterpret_cast<Function>(  // NOLINT(*-reinterpret-cast): above
+      detail::driver_function(name));
 }
 
 /// Does the device's context exist? Asked of the driver, as asking the run-time would make it.
 bool context_exists(int device) {
-  void* const library = driver_library();
-  if (library == nullptr) return false;
-  const auto init = driver_function<decltype(&cuInit)>(library, "cuInit");
-  const auto get = driver_function<decltype(&cuDeviceGet)>(library, "cuDeviceGet");
+  const auto init = driver_function<decltype(&cuInit)>("cuInit");
+  const auto get = driver_function<decltype(&cuDeviceGet)>("cuDeviceGet");
   const auto state =
-      driver_function<decltype(&cuDevicePrimaryCtxGetState)>(library, "cuDevicePrimaryCtxGetState");
+      driver_function<decltype(&cuDevicePrimaryCtxGetState)>("cuDevicePrimaryCtxGetState");
   if (init == nullptr || get == nullptr || state == nullptr || init(0) != CUDA_SUCCESS) {
     return false;
   }
@@ -143,6 +143,11 @@ CudaAvailability cuda_available(int device) {
 
 namespace detail {
 
+void* driver_function(const char* name) {
+  void* const library = driver_library();
+  return library == nullptr ? nullptr : dlsym(library, name);
+}
+
 void CudaContext::use() const {
   check_cuda(cudaSetDevice(device), "cudaSetDevice");
 }
@@ -176,6 +181,7 @@ std::shared_ptr<const CudaContext> make_cuda_context(const CudaExecutorOptions& 
       "cudaDeviceGetStreamPriorityRange");
   properties.programmatic_launches =  // CUDA Programming Guide, 4.5
       attribute(cudaDevAttrComputeCapabilityMajor, device) >= 9;
+  properties.no_partitions = why_no_green_contexts();
   properties.units = static_cast<std::uint32_t>(attribute(cudaDevAttrMultiProcessorCount, device));
   std::size_t free = 0;
   std::size_t total = 0;

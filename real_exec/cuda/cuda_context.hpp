@@ -32,6 +32,9 @@ struct CudaContext {
 /// The executor's, made that of the calling thread.
 [[nodiscard]] std::shared_ptr<const CudaContext> used_context(const CudaExecutor& executor);
 
+/// A function of the driver, found by its name when the program runs; nullptr: it has none.
+[[nodiscard]] void* driver_function(const char* name);
+
 /// Makes the context on the device that the options name, with what they say of connections and
 /// products.
 /// Throws DeviceError with the reason if there is no such device, or if it is in use already with

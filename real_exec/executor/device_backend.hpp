@@ -30,6 +30,8 @@ struct DeviceProperties {
   Bytes memory{};           ///< 0 = not known
   /// A kernel can start while the one before it drains (CUDA: compute capability 9.0 and later).
   bool programmatic_launches = false;
+  /// Why its units cannot be divided into partitions; empty: they can (CUDA: green contexts).
+  std::string no_partitions = "it does not divide a device's units (green contexts)";
   /// Cores of this computer: graphs are held as they are given, errors name their own tasks, and
   /// every run has the times of its tasks.
   bool is_host = false;
@@ -125,6 +127,9 @@ class DeviceBackend {
   /// Makes a row of a graph; not part of the run's time. Calls the observer, if any, around each
   /// node. Returns the nodes as the device holds them.
   virtual std::vector<LoadedNode> load_graph(const GraphRow& row, LaunchObserver* observer) = 0;
+  /// Streams that are created from now on, until the next run begins, are bound to the units of
+  /// their partition (Plan::partitions). Only on devices that have partitions.
+  virtual void divide_units(const std::vector<std::uint32_t>& /*partitions*/) {}
   /// Brings the device into the state that all runs begin in whose times are compared: some
   /// milliseconds of products, so that clocks are those of a busy device, then caches full of what
   /// no run reads. Where that is not known how to do, nothing.

@@ -130,10 +130,16 @@ void DeviceRun::load_graphs(const Plan& plan) {
 void DeviceRun::prepare(const Plan& plan) {
   const DeviceProperties& device = backend_.properties();
   if (!plan.partitions.empty()) {
-    throw InfeasibleError(fmt::format(
-        "{} does not divide a device's units: the plan has partitions (green contexts); leave out "
-        "urgent_units",
-        device.executor));
+    std::string why = device.no_partitions;
+    if (why.empty() && !plan.graphs.empty()) why = "nodes of device graphs are not bound to units";
+    if (!why.empty()) {
+      throw InfeasibleError(
+          fmt::format("{} runs no plan with partitions on {}: {}; leave out urgent_units",
+                      device.executor,
+                      device.name,
+                      why));
+    }
+    backend_.divide_units(plan.partitions);
   }
   if (plan.programmatic() && !device.programmatic_launches) {
     throw InfeasibleError(

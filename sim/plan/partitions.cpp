@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <string>
 
 namespace schedlab {
 namespace {
@@ -55,6 +56,31 @@ void expect_divided(const Platform& platform, const std::vector<std::uint32_t>& 
 std::uint32_t units_left(std::uint32_t units, const std::vector<std::uint32_t>& partitions) {
   const std::uint64_t taken = taken_by(partitions);
   return taken < units ? static_cast<std::uint32_t>(units - taken) : 1;
+}
+
+std::string UnitPart::text() const {
+  return fmt::format("{} of {} units", units, whole);
+}
+
+IdVector<StreamId, UnitPart> unit_parts(const Platform& platform, const Plan& plan) {
+  IdVector<StreamId, UnitPart> parts;
+  if (plan.partitions.empty()) return parts;
+  for (const StreamSpec& stream : plan.streams) {
+    const Device& device = platform.device(stream.device);
+    const UnitClassId id = divided_class(device);
+    if (!id.valid() || stream.partition > plan.partitions.size()) return {};
+    const std::uint32_t whole = device.unit_classes[id].count;
+    parts.push_back({stream.partition == 0 ? units_left(whole, plan.partitions)
+                                           : plan.partitions.at(stream.partition - 1),
+                     whole});
+  }
+  return parts;
+}
+
+Plan undivided(Plan plan) {
+  plan.partitions.clear();
+  for (StreamSpec& stream : plan.streams) stream.partition = 0;
+  return plan;
 }
 
 }  // namespace schedlab

@@ -2,6 +2,7 @@
 #include "sim/trace/chrome_json.hpp"
 
 #include "sim/base/error.hpp"
+#include "sim/trace/document.hpp"
 #include "sim/trace/text_buffer.hpp"
 #include "sim/trace/utilization.hpp"
 
@@ -93,10 +94,16 @@ class Writer {
     out_ << ",\"hosts\":";
     list(document_.hosts, name);
     out_ << ",\"streams\":";
-    list(document_.streams, [this](const StreamSpec& stream) {
+    list(document_.streams.ids(), [this](StreamId id) {
+      const StreamSpec& stream = document_.streams[id];
       out_ << "{\"device\":" << stream.device.value() << ",\"priority\":" << stream.priority
            << ",\"name\":";
-      out_.json_string(stream.name) << '}';
+      out_.json_string(stream.name);
+      if (document_.unit_parts.contains(id)) {
+        const UnitPart& part = document_.unit_parts[id];
+        out_ << ",\"units\":" << part.units << ",\"device_units\":" << part.whole;
+      }
+      out_ << '}';
     });
     out_ << ",\"not_run\":";
     list(tasks_not_run(), [this](TaskId task) {
@@ -154,7 +161,7 @@ class Writer {
     }
     for (const StreamId stream : document_.streams.ids()) {
       const StreamSpec& spec = document_.streams[stream];
-      std::string name = spec.name.empty() ? fmt::format("stream {}", stream.value()) : spec.name;
+      std::string name = track_name(document_, stream);
       if (spec.priority != 0) name += fmt::format(" (priority {})", spec.priority);
       track("thread", process_of(spec.device), thread_of(stream), name, stream.value());
     }

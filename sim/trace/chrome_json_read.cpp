@@ -128,6 +128,20 @@ class Reader {
     spec.priority = static_cast<int>(priority);
     spec.name = text(stream["name"]);
     document_.streams.push_back(std::move(spec));
+    if (auto units = stream["units"]; units.error() == simdjson::SUCCESS) {
+      const auto count = [this](simdjson::simdjson_result<json::value> value) {
+        const std::uint64_t given = value.get_uint64();
+        if (given > std::numeric_limits<std::uint32_t>::max()) {
+          fail(fmt::format("{} units", given), "a 32-bit number");
+        }
+        return static_cast<std::uint32_t>(given);
+      };
+      const std::uint32_t part = count(units);
+      document_.unit_parts.push_back({part, count(stream["device_units"])});
+    }
+    if (!document_.unit_parts.empty() && document_.unit_parts.size() != document_.streams.size()) {
+      fail("streams with units and streams without", "units of all streams, or of none");
+    }
   }
 
   /// The fields that tasks have whether they ran or not, in the order in which they are written.

@@ -91,8 +91,10 @@ TraceDocument make_document(
   for (const StreamId stream : document.streams.ids()) {
     document.streams[stream].name = plan.stream_name(stream);
     document.streams[stream].sync =
-        StreamSync::non_blocking;  // a trace has times: its name says it
+        StreamSync::non_blocking;            // a trace has times: its name says it
+    document.streams[stream].partition = 0;  // likewise
   }
+  document.unit_parts = unit_parts(problem.platform, plan);
   for (const DeviceId device : problem.platform.device_ids()) {
     document.devices.push_back(problem.platform.device_name(device));
   }
@@ -102,6 +104,15 @@ TraceDocument make_document(
   }
   document.trace = std::move(trace);
   return document;
+}
+
+std::string track_name(const TraceDocument& document, StreamId stream) {
+  const std::string& name = document.streams[stream].name;
+  std::string track = name.empty() ? fmt::format("stream {}", stream.value()) : name;
+  if (document.unit_parts.contains(stream)) {
+    track += fmt::format(" [{}]", document.unit_parts[stream].text());
+  }
+  return track;
 }
 
 }  // namespace schedlab

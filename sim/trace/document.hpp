@@ -32,4 +32,7 @@ namespace schedlab {
                                           std::string title,
                                           std::string origin = "simulated");
 
+/// What a track of the stream is called: its name, and the units it is bound to.
+[[nodiscard]] std::string track_name(const TraceDocument& document, StreamId stream);
+
 }  // namespace schedlab

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <span>
+#include <tuple>
 
 namespace schedlab {
 
@@ -358,12 +359,32 @@ void Summarizer::sweep_changes(const Trace& trace, std::span<const std::uint32_t
 void Summarizer::fill_pipeline(const Problem& problem, const Trace& trace, Summary& summary) const {
   const PipelineRanks of = pipeline_ranks(problem.graph);
   if (of.replicas == 0) return;
-  double work = 0;
+  struct Work {
+    std::uint32_t rank = 0;
+    Time begin{};
+    Time end{};
+    [[nodiscard]] bool operator<(const Work& other) const {
+      return std::tie(rank, begin) < std::tie(other.rank, other.begin);
+    }
+  };
+  std::vector<Work> spans;
+  spans.reserve(trace.tasks.size());
   for (const TaskSpan& span : trace.tasks) {
     const auto what = pipeline_work(problem.graph.tags(span.task));
     if (what && !joins_replicas(*what)) {
-      work += static_cast<double>(span.duration().count());
+      spans.push_back({problem.graph.rank(span.task), span.started, span.ended});
     }
+  }
+  if (!std::is_sorted(spans.begin(), spans.end())) std::sort(spans.begin(), spans.end());
+  // Passes of two microbatches beside each other are work once.
+  double work = 0;
+  Time done{};
+  for (std::size_t i = 0; i < spans.size(); ++i) {
+    const Work& one = spans[i];
+    if (i == 0 || spans[i - 1].rank != one.rank) done = Time{};
+    const Time begin = std::max(done, one.begin);
+    if (one.end > begin) work += static_cast<double>((one.end - begin).count());
+    done = std::max(done, one.end);
   }
   const std::uint32_t ranks = problem.graph.rank_count();
   const double whole = static_cast<double>(summary.makespan.count()) * ranks;

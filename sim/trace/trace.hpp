@@ -4,6 +4,7 @@
 #include "sim/base/ids.hpp"
 #include "sim/base/units.hpp"
 #include "sim/graph/task.hpp"
+#include "sim/plan/partitions.hpp"
 #include "sim/plan/plan.hpp"
 
 #include <cstdint>
@@ -97,6 +98,7 @@ struct TraceDocument {
   Trace trace;
   IdVector<TaskId, TaskLabel> tasks;
   IdVector<StreamId, StreamSpec> streams;
+  IdVector<StreamId, UnitPart> unit_parts;  ///< empty: devices' units are not divided
   IdVector<DeviceId, std::string> devices;
   IdVector<HostId, std::string> hosts;
 

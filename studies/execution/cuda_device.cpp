@@ -27,6 +27,7 @@ class CudaDevice final : public ExecutionDevice {
                 .warm_up_runs = 2,  // assumed: the clock rate rises within the first
                 .legacy_default_stream = true,
                 .programmatic_launches = executor_.properties().programmatic_launches,
+                .no_partitions = executor_.properties().no_partitions,
                 .ends_synchronized = true} {}
 
   [[nodiscard]] const DeviceTraits& traits() const override { return traits_; }

@@ -60,8 +60,10 @@ struct DeviceTraits {
   std::uint32_t warm_up_runs = 1;      ///< of `execute`
   bool legacy_default_stream = false;  ///< it has one
   bool programmatic_launches = false;  ///< kernels can start while the one before them drains
-  bool ends_synchronized = false;      ///< as DeviceKind says
-  bool sees_blocks = false;            ///< every run has the times of its tasks and blocks
+  std::string no_partitions =          ///< of its units, why; empty: it has them
+      "it does not divide a device's units (green contexts)";
+  bool ends_synchronized = false;  ///< as DeviceKind says
+  bool sees_blocks = false;        ///< every run has the times of its tasks and blocks
 };
 
 /// A device of this computer that scenarios run on.

@@ -78,8 +78,8 @@ void ScenarioExecutor::expect_one_run(const Scenario& scenario) const {
   } else if (scenario.launch.programmatic != ProgrammaticLaunches::none &&
              !traits().programmatic_launches) {
     limit = "has no programmatic launches; leave out programmatic";
-  } else if (scenario.launch.urgent_units != 0) {
-    limit = "does not divide a device's units (green contexts); leave out urgent_units";
+  } else if (scenario.launch.urgent_units != 0 && !traits().no_partitions.empty()) {
+    limit = "has no urgent_units: " + traits().no_partitions + "; leave them out";
   } else if (scenario.launch.runs > 1) {
     limit = "makes one run at a time; leave out runs";
   } else if (scenario.problem->divided != nullptr) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/base/fields.hpp"
+#include "sim/plan/partitions.hpp"
 #include "studies/explanation/explanation.hpp"
 #include "studies/explanation/run_difference.hpp"
 #include "studies/scenario/decision.hpp"
@@ -95,6 +96,7 @@ Fields<TraceCriticalPath> path_fields() {
 /// A stream, and why it was idle.
 struct ExplainedStream {
   std::string name;
+  std::optional<UnitPart> part;
   StreamUse use;
   CauseTimes causes;
 };
@@ -105,20 +107,31 @@ std::vector<ExplainedStream> streams_of(const Explanation& explanation) {
     CauseTimes& sums = causes[gap.stream];
     for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += gap.by_cause[i];
   }
+  const IdVector<StreamId, UnitPart> parts =
+      unit_parts(explanation.run.platform, explanation.run.plan);
   std::vector<ExplainedStream> streams;
   for (const StreamUse& use : explanation.metrics.stream_use) {
-    streams.push_back({explanation.run.plan.stream_name(use.stream), use, causes[use.stream]});
+    streams.push_back({explanation.run.plan.stream_name(use.stream),
+                       parts.empty() ? std::nullopt : std::optional{parts[use.stream]},
+                       use,
+                       causes[use.stream]});
   }
   return streams;
 }
 
 Fields<ExplainedStream> stream_fields() {
   using S = ExplainedStream;
-  return {{"stream", &S::name},
-          {"tasks", [](const S& s) { return s.use.tasks; }},
-          {"busy_ps", [](const S& s) { return s.use.busy.count(); }},
-          {"idle_ps", [](const S& s) { return s.use.idle.count(); }},
-          times_ps<WaitCause, S>(&S::causes)};
+  const auto units = [](std::uint32_t UnitPart::*count) {
+    return [count](const S& s) { return s.part ? std::optional{(*s.part).*count} : std::nullopt; };
+  };
+  return {
+      {"stream", &S::name},
+      {"units", units(&UnitPart::units), {.doc = "that it is bound to, where a plan divides them"}},
+      {"device_units", units(&UnitPart::whole)},
+      {"tasks", [](const S& s) { return s.use.tasks; }},
+      {"busy_ps", [](const S& s) { return s.use.busy.count(); }},
+      {"idle_ps", [](const S& s) { return s.use.idle.count(); }},
+      times_ps<WaitCause, S>(&S::causes)};
 }
 
 Fields<RegionShare> region_fields() {

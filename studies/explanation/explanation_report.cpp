@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "notebooks_export/axis.hpp"
 #include "notebooks_export/report_document.hpp"
+#include "sim/plan/partitions.hpp"
 #include "studies/base/printable.hpp"
 #include "studies/base/version.hpp"
 #include "studies/explanation/explanation.hpp"
@@ -41,6 +42,7 @@ class ExplanationReport {
     for (const std::string& note : all_.run.notes) page_.paragraph(note, Tone::warning);
     if (whole) add_picture();
     add_shares();
+    add_unit_parts();
     if (all_.what_if) add_what_if(*all_.what_if);
     if (all_.sensitivity) add_sensitivity(page_, *all_.sensitivity, {});
     if (all_.against != nullptr) {
@@ -101,6 +103,28 @@ class ExplanationReport {
     }
     add_share(table, "after the last task", path.tail, where_.makespan);
     page_.table(std::move(table));
+  }
+
+  /// Of a plan that divides the units: who is bound to which, and how busy they are.
+  void add_unit_parts() {
+    const IdVector<StreamId, UnitPart> parts = unit_parts(all_.run.platform, all_.run.plan);
+    if (parts.empty()) return;
+    page_.heading("Unit partitions");
+    PrintedTable table = empty_table({"stream", "units", "share", "tasks", "busy"});
+    for (const StreamUse& use : all_.metrics.stream_use) {
+      const UnitPart& part = parts[use.stream];
+      const double busy =
+          where_.makespan == Duration{0} ? 0.0 : to_us(use.busy) / to_us(where_.makespan);
+      table.rows.push_back({all_.run.plan.stream_name(use.stream),
+                            part.text(),
+                            fmt::format("{:.0f} %", 100.0 * part.units / part.whole),
+                            fmt::format("{}", use.tasks),
+                            fmt::format("{:.1f} %", 100 * busy)});
+    }
+    table.columns[1].is_number = false;
+    page_.table(std::move(table));
+    if (all_.what_if) return;
+    page_.paragraph("What the division costs: --what-if, undivided_units.", Tone::note);
   }
 
   void add_what_if(const WhatIfTable& what_if) {

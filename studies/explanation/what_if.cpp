@@ -6,6 +6,7 @@
 #include "sim/launch/programmatic.hpp"
 #include "sim/machine/variability.hpp"
 #include "sim/plan/graph_capture.hpp"
+#include "sim/plan/partitions.hpp"
 #include "sim/plan/plan_check.hpp"
 #include "sim/plan/stream_merge.hpp"
 #include "sim/trace/critical_path.hpp"
@@ -209,6 +210,10 @@ class WhatIfStudy {
       Plan plan = run_.plan;
       launch_programmatically(plan, run_.graph, ProgrammaticLaunches::all_kernels);
       return checked(run_.platform, plan);
+    });
+    if (run_.plan.partitions.empty()) return;
+    add("undivided_units", "all units for all streams, without partitions", [&] {
+      return checked(run_.platform, undivided(run_.plan));
     });
   }
 

@@ -56,6 +56,7 @@ struct WhatIfTable {
 ///   host_twice_as_fast  all call costs halved
 ///   eager_two_thread, graph_mode, graph_launch, sink
 ///                       the same plan in another launch mode; graphs and models exist already
+///   undivided_units     all units for all streams, if the plan divides them
 ///   fused_2, _4, _8     so many consecutive operators of one stream launched as one
 ///   streams_half, _1    the same calls on fewer streams
 ///   ideal_host          calls cost nothing
@@ -69,6 +70,6 @@ struct WhatIfTable {
                                   const StopFlag* stop = nullptr,
                                   const std::function<void(std::uint32_t)>& changed = {});
 /// Changes, the break-even among them, at most.
-inline constexpr std::uint32_t what_if_count = 12;
+inline constexpr std::uint32_t what_if_count = 13;
 
 }  // namespace schedlab

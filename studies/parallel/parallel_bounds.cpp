@@ -96,6 +96,7 @@ void ParallelBounds::choose(const ParallelChoice& choice) {
   sums_ = {};
   const auto start = [](auto&... sums) { (sums.assign(1, {}), ...); };
   start(sums_.forward, sums_.data, sums_.weight, sums_.update);
+  start(sums_.computed_forward, sums_.computed_data, sums_.computed_weight);
   start(sums_.parameters, sums_.tied, sums_.kept);
   const auto add = [](auto& sums, auto value) { sums.push_back(sums.back() + value); };
   std::set<std::string> tied;
@@ -106,6 +107,10 @@ void ParallelBounds::choose(const ParallelChoice& choice) {
     add(sums_.data, times.backward_data);
     add(sums_.weight, times.backward_weight);
     add(sums_.update, times.update);
+    const LayerTimes& computing = layers.computing[id];
+    add(sums_.computed_forward, computing.forward);
+    add(sums_.computed_data, computing.backward_data);
+    add(sums_.computed_weight, computing.backward_weight);
     const std::int64_t bytes = layer.parameters.count();
     const bool shared = !layer.tied.empty();
     add(sums_.parameters, shared ? 0 : bytes);
@@ -115,11 +120,17 @@ void ParallelBounds::choose(const ParallelChoice& choice) {
   }
 }
 
-Duration ParallelBounds::stage_work(std::uint32_t begin, std::uint32_t end) const {
+Duration ParallelBounds::stage_work(std::uint32_t begin, std::uint32_t end, bool weights) const {
   const auto part = [&](const std::vector<Duration>& sums) { return sums[end] - sums[begin]; };
-  const Duration forward = part(sums_.forward);
-  return forward + (choice_.recompute ? forward : Duration{0}) + part(sums_.data) +
-         part(sums_.weight);
+  const auto passes = [&](const auto& forward, const auto& data, const auto& weight) {
+    return (choice_.recompute ? 2 : 1) * part(forward) + part(data) +
+           (weights ? part(weight) : Duration{0});
+  };
+  const Duration all = passes(sums_.forward, sums_.data, sums_.weight);
+  if (!choice_.overlap) return all;
+  const Duration computed =
+      passes(sums_.computed_forward, sums_.computed_data, sums_.computed_weight);
+  return std::max(computed, all - computed);
 }
 
 void ParallelBounds::make_stages(std::span<const std::int64_t> layers_per_stage) {
@@ -135,8 +146,9 @@ void ParallelBounds::make_stages(std::span<const std::int64_t> layers_per_stage)
     stage.data = part(sums_.data);
     stage.weight = part(sums_.weight);
     stage.update = part(sums_.update);
-    // What divides optimizer states or sums copies of a stage does other collectives.
-    if (choice_.zero == 0 && choice_.copies() == 1) {
+    // What divides optimizer states or sums copies of a stage does other collectives, and so do
+    // ranks that share experts.
+    if (choice_.zero == 0 && choice_.copies() == 1 && choice_.expert_parallel == 1) {
       stage.sum = gradient_sum(Bytes{part(sums_.parameters)}, choice_.place(k, 0));
     }
     if (choice_.zero > 0) stage.update = Duration{stage.update.count() / choice_.replicas};
@@ -151,8 +163,8 @@ void ParallelBounds::make_stages(std::span<const std::int64_t> layers_per_stage)
 }
 
 Duration ParallelBounds::message(std::uint32_t from, std::uint32_t to, Bytes bytes) const {
-  const std::uint32_t a = choice_.place(from, 0) * choice_.tensor_parallel;
-  const std::uint32_t b = choice_.place(to, 0) * choice_.tensor_parallel;
+  const std::uint32_t a = choice_.place(from, 0) * choice_.lanes();
+  const std::uint32_t b = choice_.place(to, 0) * choice_.lanes();
   if (a == b || platform_.network.topology == Topology::none) return Duration{0};
   const Bandwidth narrowest = routes_.narrowest(a, b);
   return routes_.latency(a, b) + (narrowest.count() > 0 ? bytes / narrowest : Duration{0});
@@ -231,6 +243,7 @@ ParallelBound ParallelBounds::of(std::span<const std::int64_t> layers_per_stage)
   for (std::uint32_t k = 0; k < stages_.size(); ++k) {
     const Stage& stage = stages_[k];
     const Duration work = stage_work(stage.begin, stage.end);
+    const Duration without_weights = stage_work(stage.begin, stage.end, false);
     for (std::uint32_t copy = 0; copy < choice_.copies(); ++copy) {
       // The first of two copies has the larger half of the microbatches.
       const std::int64_t m =
@@ -238,7 +251,7 @@ ParallelBound ParallelBounds::of(std::span<const std::int64_t> layers_per_stage)
       if (m == 0) continue;
       bound.time = std::max({bound.time,
                              stage.first + m * work + stage.sum + stage.update,
-                             stage.first + m * (work - stage.weight) + stage.back});
+                             stage.first + m * without_weights + stage.back});
       Rank& rank = ranks[choice_.place(k, copy)];
       rank.first = std::min(rank.first, stage.first);
       rank.work += m * work + stage.update;

@@ -35,6 +35,9 @@ struct ParallelCut {
 ///   memory    parameters and optimizer state of a rank, and of one of its stages the gradients and
 ///             what one microbatch keeps
 ///
+/// Where collectives run beside what other microbatches compute, a stage's F + R + D (+ W) of m
+/// microbatches is the larger of what it computes and of its collectives.
+///
 /// Valid for every order of the passes. Of two copies of a stage each has its half of the
 /// microbatches; ZeRO divides what it divides, and its collectives are left out.
 class ParallelBounds {
@@ -55,6 +58,7 @@ class ParallelBounds {
   /// Sums over the layers before each.
   struct Sums {
     std::vector<Duration> forward, data, weight, update;
+    std::vector<Duration> computed_forward, computed_data, computed_weight;  // no collectives
     std::vector<std::int64_t> parameters, tied, kept;
   };
   struct Stage {
@@ -71,7 +75,10 @@ class ParallelBounds {
   void walk_edges();
   [[nodiscard]] Duration message(std::uint32_t from, std::uint32_t to, Bytes bytes) const;
   [[nodiscard]] Duration gradient_sum(Bytes bytes, std::uint32_t place);
-  [[nodiscard]] Duration stage_work(std::uint32_t begin, std::uint32_t end) const;
+  /// Of one of many microbatches.
+  [[nodiscard]] Duration stage_work(std::uint32_t begin,
+                                    std::uint32_t end,
+                                    bool weights = true) const;
   [[nodiscard]] bool fill(Duration limit, std::vector<std::int64_t>& counts) const;
 
   const ParallelSpace& space_;

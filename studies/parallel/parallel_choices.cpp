@@ -39,16 +39,19 @@ ParallelSpace::ParallelSpace(const ParallelSpec& spec,
       resolve_options(fmt::format("layers {}", spec.model), workload.options, spec.options));
   const bool shares = has_option("tensor_parallel");
   const std::int64_t fixed = fixed_option("tensor_parallel");
+  if (first->graph.expert_parallel) expert_parallel_ = first->graph.tensor_parallel;
   for (std::int64_t t = 1; t <= (shares ? spec.devices : 1); ++t) {
     if (!allows(spec.tensor_parallel, t) || (fixed > 0 && t != fixed)) continue;
-    if (spec.use_all && spec.devices % t != 0) continue;
+    const std::int64_t lanes = std::max<std::int64_t>(t, expert_parallel_);
+    if (lanes > spec.devices || (spec.use_all && spec.devices % lanes != 0)) continue;
     add_layouts(t);
   }
   if (choices_.empty()) {
     throw InfeasibleError(fmt::format(
         "{}: no way to spread a batch of {} over {} devices\n  replicas x stages / virtual_stages "
-        "x tensor_parallel are the devices, the batch is replicas x microbatches x samples, and "
-        "the model has {} layers",
+        "x tensor_parallel (or expert_parallel) are the devices, the batch is replicas x "
+        "microbatches x samples (x expert_parallel), the model has {} layers, and batch_overlap "
+        "needs two microbatches and passes with collectives",
         spec.file,
         spec.batch,
         spec.devices,
@@ -94,14 +97,18 @@ std::shared_ptr<const CostedLayers> ParallelSpace::make(std::int64_t samples,
     throw InputError(problem);
   }
   made->times = joined_layer_times(made->graph, model_, platform_);
+  made->computing = layer_times(made->graph, model_, platform_.devices[DeviceId{0}]);
   return made;
 }
 
 /// Replicas and stages of a tensor-parallel degree.
 void ParallelSpace::add_layouts(std::int64_t tensor_parallel) {
-  const auto share = static_cast<std::uint32_t>(spec_.devices / tensor_parallel);
+  const auto lanes = std::max(static_cast<std::uint32_t>(tensor_parallel), expert_parallel_);
+  const std::uint32_t share = spec_.devices / lanes;
   for (std::uint32_t replicas = 1; replicas <= share; ++replicas) {
-    if (!allows(spec_.replicas, replicas) || spec_.batch % replicas != 0) continue;
+    if (!allows(spec_.replicas, replicas) || spec_.batch % (replicas * expert_parallel_) != 0) {
+      continue;
+    }
     for (std::uint32_t places = 1; places <= share / replicas; ++places) {
       if (spec_.use_all && replicas * places != share) continue;
       for (const std::int64_t chunks : spec_.virtual_stages) {
@@ -120,6 +127,7 @@ void ParallelSpace::add_layouts(std::int64_t tensor_parallel) {
                             .stages = static_cast<std::uint32_t>(stages),
                             .virtual_stages = static_cast<std::uint32_t>(chunks),
                             .tensor_parallel = static_cast<std::uint32_t>(tensor_parallel),
+                            .expert_parallel = expert_parallel_,
                             .placement = placement});
         }
       }
@@ -128,7 +136,7 @@ void ParallelSpace::add_layouts(std::int64_t tensor_parallel) {
 }
 
 void ParallelSpace::add_microbatches(ParallelChoice choice) {
-  const std::int64_t share = spec_.batch / choice.replicas;
+  const std::int64_t share = spec_.batch / (choice.replicas * choice.expert_parallel);
   const std::int64_t fixed = file_samples_ > 0 ? file_samples_ : fixed_option("samples");
   for (std::int64_t m = 1; m <= share; ++m) {
     if (share % m != 0 || !allows(spec_.microbatches, m)) continue;
@@ -153,9 +161,31 @@ void ParallelSpace::add_memory_choices(ParallelChoice choice) {
       if (zero > 0 && choice.replicas == 1) continue;
       choice.recompute = recompute;
       choice.zero = zero;
-      choices_.push_back(choice);
+      for (const bool overlap : {false, true}) {
+        choice.overlap = overlap;
+        if (std::any_of(spec_.policies.begin(),
+                        spec_.policies.end(),
+                        [&](const ParallelPolicy& policy) { return tries(policy, choice); })) {
+          choices_.push_back(choice);
+        }
+      }
     }
   }
+}
+
+bool ParallelSpace::has_collectives(const ParallelChoice& choice) const {
+  const auto& all = layers(choice).graph.layers;
+  return std::any_of(
+      all.begin(), all.end(), [](const Layer& layer) { return !layer.joins.empty(); });
+}
+
+bool ParallelSpace::tries(const ParallelPolicy& policy, const ParallelChoice& choice) const {
+  const bool hides = policy.overlaps && choice.microbatches > 1 && has_collectives(choice);
+  if (!hides && policy.in_pairs) return false;
+  if (policy.in_pairs && (choice.virtual_stages > 1 || choice.placement != "loop")) {
+    return false;
+  }
+  return hides == choice.overlap;
 }
 
 }  // namespace schedlab

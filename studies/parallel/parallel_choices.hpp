@@ -5,6 +5,7 @@
 #include "sim/pipeline/layer_graph.hpp"
 #include "studies/parallel/parallel_spec.hpp"
 
+#include <algorithm>
 #include <compare>
 #include <cstdint>
 #include <map>
@@ -21,14 +22,18 @@ struct ParallelChoice {
   std::uint32_t stages = 1;           ///< of each
   std::uint32_t virtual_stages = 1;   ///< stages of each rank
   std::uint32_t tensor_parallel = 1;  ///< ranks that share a stage
+  std::uint32_t expert_parallel = 1;  ///< that share its experts, each with microbatches of its own
   std::int64_t microbatches = 1;      ///< of each replica
   std::int64_t samples = 1;           ///< of a microbatch
   bool recompute = false;
   std::string placement = "loop";  ///< of stages on ranks; "v", "bidirectional"
   std::int64_t zero = 0;           ///< stage of ZeRO
+  bool overlap = false;  ///< collectives of a microbatch's passes run beside what others compute
 
+  /// Ranks at each place; collectives within passes join them.
+  [[nodiscard]] std::uint32_t lanes() const { return std::max(tensor_parallel, expert_parallel); }
   [[nodiscard]] std::uint32_t places() const { return stages / virtual_stages; }
-  [[nodiscard]] std::uint32_t devices() const { return replicas * places() * tensor_parallel; }
+  [[nodiscard]] std::uint32_t devices() const { return replicas * places() * lanes(); }
   /// Ranks of a replica that have a copy of each stage.
   [[nodiscard]] std::uint32_t copies() const { return placement == "bidirectional" ? 2 : 1; }
   /// Of a replica, the rank that has a copy of a stage.
@@ -44,6 +49,7 @@ struct ParallelChoice {
 struct CostedLayers {
   LayerGraph graph;
   IdVector<LayerId, LayerTimes> times;
+  IdVector<LayerId, LayerTimes> computing;  ///< of these, all but collectives
 };
 
 /// The choices of a spec and what its layers cost in each.
@@ -61,6 +67,9 @@ class ParallelSpace {
   [[nodiscard]] double optimizer_copies() const { return optimizer_copies_; }
   /// Has the model such an option ("samples", "tensor_parallel")?
   [[nodiscard]] bool has_option(std::string_view name) const;
+  /// Is the schedule one of those that a choice is simulated with? Collectives beside computing are
+  /// a choice of their own, as its bounds are; where passes have no collectives nothing is to hide.
+  [[nodiscard]] bool tries(const ParallelPolicy& policy, const ParallelChoice& choice) const;
 
  private:
   [[nodiscard]] std::int64_t fixed_option(const char* name) const;
@@ -69,6 +78,7 @@ class ParallelSpace {
   void add_layouts(std::int64_t tensor_parallel);
   void add_microbatches(ParallelChoice choice);
   void add_memory_choices(ParallelChoice choice);
+  [[nodiscard]] bool has_collectives(const ParallelChoice& choice) const;
 
   const ParallelSpec& spec_;
   const CostModel& model_;
@@ -76,6 +86,7 @@ class ParallelSpace {
   double optimizer_copies_ = 0;
   std::size_t layer_count_ = 0;
   std::int64_t file_samples_ = 0;  // of a model that has no option for it
+  std::uint32_t expert_parallel_ = 1;
   std::map<std::pair<std::int64_t, std::uint32_t>, std::shared_ptr<const CostedLayers>> layers_;
   std::vector<ParallelChoice> choices_;
 };

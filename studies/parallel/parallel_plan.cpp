@@ -101,7 +101,10 @@ class ParallelSearch {
         throw Interrupted("stopped");
       }
       open_.emplace_back().index = i;
-      open_.back().times.assign(spec_.policies.size(), Duration::max());
+      for (const ParallelPolicy& policy : spec_.policies) {
+        open_.back().times.push_back(space_.tries(policy, space_.choices()[i]) ? Duration::max()
+                                                                               : Duration{0});
+      }
       look_at_cuts(open_.back(), first_cuts);
       plan_.too_large += open_.back().cuts.too_large;
       plan_.cuts += open_.back().cuts.fitting + open_.back().cuts.too_large;

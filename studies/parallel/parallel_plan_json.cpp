@@ -65,6 +65,7 @@ const Fields<Row>& row_fields() {
                     {"stages", &C::stages},
                     {"virtual_stages", &C::virtual_stages},
                     {"tensor_parallel", &C::tensor_parallel},
+                    {"expert_parallel", &C::expert_parallel},
                     {"microbatches", &C::microbatches},
                     {"samples", &C::samples, {.doc = "of a microbatch"}},
                     {"recompute", &C::recompute},
@@ -147,6 +148,8 @@ std::string parallel_scenarios(const ParallelSpec& spec,
   workload["replicas"] = choice.replicas;
   workload["microbatches"] = choice.microbatches;
   workload["recompute"] = choice.recompute;
+  // A task of several kernels holds its units to its end: nothing would fit beside it.
+  if (choice.overlap && option_of(spec, "passes") != nullptr) workload["passes"] = "kernels";
   const auto add_if_known = [&](const char* name, const auto& value, bool is_default) {
     if (!is_default || option_of(spec, name) != nullptr) workload[name] = value;
   };

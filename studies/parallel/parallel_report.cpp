@@ -34,24 +34,29 @@ std::string place_text(const ParallelChoice& choice) {
   if (choice.tensor_parallel > 1) {
     text += fmt::format(" shared by {} ranks each", choice.tensor_parallel);
   }
+  if (choice.expert_parallel > 1) {
+    text += fmt::format(" with experts shared by {} ranks", choice.expert_parallel);
+  }
   if (choice.placement != "loop") text += fmt::format(" placed {}", choice.placement);
   if (choice.zero > 0) text += fmt::format(", ZeRO {}", choice.zero);
   return text;
 }
 
-/// On a single stage all schedules are one.
+/// On a single stage all schedules are one, unless microbatches overlap.
 std::string schedule_text(const ParallelPlan& plan, const ParallelRow& row) {
-  return row.choice.stages == 1 ? "any" : plan.spec->policies[row.policy].name;
+  const bool any = row.choice.stages == 1 && !row.choice.overlap;
+  return any ? "any" : plan.spec->policies[row.policy].name;
 }
 
 std::string row_text(const ParallelPlan& plan, const ParallelRow& row) {
-  return fmt::format("{}, {} {} of {}{}{}",
-                     place_text(row.choice),
-                     row.choice.microbatches,
-                     row.choice.microbatches == 1 ? "microbatch" : "microbatches",
-                     counted(static_cast<std::size_t>(row.choice.samples), "sample"),
-                     row.choice.recompute ? ", recomputed" : "",
-                     row.choice.stages == 1 ? "" : ", " + schedule_text(plan, row));
+  return fmt::format(
+      "{}, {} {} of {}{}{}",
+      place_text(row.choice),
+      row.choice.microbatches,
+      row.choice.microbatches == 1 ? "microbatch" : "microbatches",
+      counted(static_cast<std::size_t>(row.choice.samples), "sample"),
+      row.choice.recompute ? ", recomputed" : "",
+      row.choice.stages == 1 && !row.choice.overlap ? "" : ", " + schedule_text(plan, row));
 }
 
 /// The larger part of what a row takes longer than the best one, and what it is made of.

@@ -16,7 +16,9 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
+#include <variant>
 
 namespace schedlab {
 namespace {
@@ -36,6 +38,8 @@ bool has_workload(const std::string& name) {
   });
 }
 
+constexpr std::string_view pairs = "batch_overlap";
+
 /// Schedules of pipelines in the registry.
 std::vector<std::string> pipeline_policies() {
   std::vector<std::string> names;
@@ -43,7 +47,7 @@ std::vector<std::string> pipeline_policies() {
     const bool complete = std::none_of(info.options.begin(),
                                        info.options.end(),
                                        [](const OptionSpec& option) { return option.required; });
-    if (info.for_ranks && complete && info.name.starts_with("pipeline_")) {
+    if (info.for_ranks && complete && (info.name.starts_with("pipeline_") || info.name == pairs)) {
       names.push_back(info.name);
     }
   }
@@ -58,10 +62,19 @@ OptionValue option_value_of(const Json& value) {
 }
 
 ParallelPolicy policy_of(const Json& value) {
-  const std::string name = value.is_string()
-                               ? value.get<std::string>()
-                               : value.value("label", value.at("name").get<std::string>());
-  return {.name = name, .json = value.dump()};
+  const auto policy = (value.is_string() ? value : value.at("name")).get<std::string>();
+  ParallelPolicy result{.name = policy, .json = value.dump(), .in_pairs = policy == pairs};
+  for (const PolicyInfo& info : policies()) {
+    if (info.name != policy) continue;
+    for (const OptionSpec& option : info.options) {
+      if (option.name != "overlap") continue;
+      const std::string usual = std::get<std::string>(option.default_value);
+      result.overlaps =
+          (value.is_object() ? value.value("overlap", Json(usual)) : Json(usual)) == "interleaved";
+    }
+  }
+  if (value.is_object()) result.name = value.value("label", policy);
+  return result;
 }
 
 /// A value, or a list of them.

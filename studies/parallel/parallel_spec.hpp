@@ -19,7 +19,9 @@ namespace schedlab {
 /// A schedule of pipelines that is tried, as specs of scenarios say it.
 struct ParallelPolicy {
   std::string name;
-  std::string json;  ///< text of its value: a name, or an object with options
+  std::string json;       ///< text of its value: a name, or an object with options
+  bool overlaps = false;  ///< collectives of one microbatch and what another computes
+  bool in_pairs = false;  ///< it is batch_overlap, which does nothing else
 };
 
 /// What `schedlab plan-parallel` reads. Empty lists: all that fit.

@@ -147,6 +147,7 @@ std::string plan_schema() {
   const Json stream = schema::object({{"name", type("string")},
                                       {"device", at_least_zero("integer")},
                                       {"priority", type("integer")},
+                                      {"partition", at_least_zero("integer")},
                                       {"legacy_default", type("boolean")},
                                       {"blocking", type("boolean")}},
                                      {});
@@ -155,9 +156,10 @@ std::string plan_schema() {
                                        {"bytes", at_least_zero("integer")},
                                        {"one_sided", type("boolean")}},
                                       {"from", "to"});
-  const Json node = schema::object(
-      {{"stream", at_least_zero("integer")}, {"needs", list_of(at_least_zero("integer"))}},
-      {"stream", "needs"});
+  const Json node = schema::object({{"stream", at_least_zero("integer")},
+                                    {"needs", list_of(at_least_zero("integer"))},
+                                    {"programmatic", type("boolean")}},
+                                   {"stream", "needs"});
   const Json graph = schema::object(
       {{"name", type("string")},
        {"node_priorities", type("boolean")},
@@ -172,6 +174,7 @@ std::string plan_schema() {
               "plan",
               {{"policy", type("string")},
                {"streams", list_of(stream)},
+               {"partitions", list_of(at_least_zero("integer"))},
                {"events", at_least_zero("integer")},
                {"messages", list_of(message)},
                {"graphs", list_of(graph)},

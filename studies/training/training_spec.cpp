@@ -249,7 +249,7 @@ class TrainingReader {
              problem.expected,
              problem.hint);
     }
-    if (!spec_.policy.starts_with("pipeline_")) {
+    if (!spec_.policy.starts_with("pipeline_") && spec_.policy != "batch_overlap") {
       reject("/policy",
              fmt::format("\"{}\"", spec_.policy),
              "a schedule of a pipeline, pipeline_1f1b for instance");

@@ -96,6 +96,7 @@ TEST_CASE("a device that differs is told where, and its machine gets what was me
   device.devices[DeviceId{0}].connections = 32;
   device.devices[DeviceId{0}].event_latency = 3us;
   device.devices[DeviceId{0}].priority_levels = 3;
+  device.devices[DeviceId{0}].programmatic_gap = 210ns;
   device.hosts[HostId{0}].costs.launch = 3us;
   const DeviceReport sheet = sheet_of(device, base.platform);
   for (const char* name : {"connections", "event_latency", "priority_levels", "host_launch"}) {
@@ -109,6 +110,7 @@ TEST_CASE("a device that differs is told where, and its machine gets what was me
   CHECK(made.connections == 32);
   CHECK(made.priority_levels == 3);
   CHECK(to_us(made.event_latency) == doctest::Approx(3.0));
+  CHECK(to_us(made.programmatic_gap.value()) == doctest::Approx(0.21));
   CHECK(to_us(measured.platform.hosts[HostId{0}].costs.launch) == doctest::Approx(3.0));
   const auto source = std::find_if(
       measured.sources.begin(), measured.sources.end(), [](const NumberSource& number) {

@@ -137,6 +137,26 @@ TEST_CASE("gaps are read off rows of kernels, eager and in a graph") {
   CHECK(value(measure_device_graph, "graph_launch_node", platform) == doctest::Approx(0.2));
 }
 
+TEST_CASE("the gap of programmatic launches is read off a row of them, or it is said why not") {
+  Platform platform = made_up();
+  for (const Duration gap : {Duration{70ns}, Duration{0}, Duration{450ns}}) {
+    platform.devices[DeviceId{0}].programmatic_gap = gap;
+    CHECK(value(measure_programmatic_gap, "programmatic_gap", platform) ==
+          doctest::Approx(to_us(gap)));
+    const Platform fluid = [&] {
+      Platform other = platform;
+      other.sharing = SharingModel::fluid;
+      return other;
+    }();
+    CHECK(value(measure_programmatic_gap, "programmatic_gap", fluid) ==
+          doctest::Approx(to_us(gap)));
+  }
+  platform.devices[DeviceId{0}].programmatic_gap.reset();
+  const RuleReading none = read(measure_programmatic_gap, "programmatic_gap", platform);
+  CHECK_FALSE(none.measured());
+  CHECK(none.note.find("no programmatic launches") != std::string::npos);
+}
+
 TEST_CASE("kernels that scatter leave the gap within its error") {
   // 1 % of 8 us on each of 100 kernels: 0.08 us / sqrt(100), and the median of 9 runs.
   const double gap = value(measure_stream_gap, "stream_gap", made_up(), 0.01);

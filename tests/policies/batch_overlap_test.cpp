@@ -150,6 +150,17 @@ TEST_CASE("pairs of micro-batches are sound for any number of them, of stages an
   CHECK(alone.trace.makespan() == plain.trace.makespan());
 }
 
+TEST_CASE("without collectives a message of a pair travels while the other computes") {
+  const auto makespan = [](const char* overlap) {
+    GptRun run{{{"stages", std::int64_t{2}}, {"microbatches", std::int64_t{4}}},
+               "batch_overlap",
+               {{"overlap", std::string{overlap}}}};
+    make_unlimited(run);
+    return run_us(run);
+  };
+  CHECK(makespan("interleaved") < makespan("in_turn"));
+}
+
 TEST_CASE("DualPipe's forward pass hides exchanges of the backward pass beside it") {
   const auto makespan = [](const char* policy, Values options, const char* overlap) {
     options["experts"] = std::int64_t{8};

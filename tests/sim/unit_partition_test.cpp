@@ -4,6 +4,8 @@
 #include "sim/launch/programmatic.hpp"
 #include "sim/plan/partitions.hpp"
 #include "sim/plan/plan_check.hpp"
+#include "sim/trace/chrome_json.hpp"
+#include "sim/trace/document.hpp"
 #include "tests/sim/sharing_scene.hpp"
 
 #include <doctest/doctest.h>
@@ -117,6 +119,29 @@ TEST_CASE("units cannot be divided where a kernel holds whole ones, or none are 
   REQUIRE(findings.size() == 1);
   CHECK(findings[0].message.find("is in partition 2, but the plan divides the units into 1") !=
         std::string::npos);
+}
+
+TEST_CASE("a trace says which streams are bound to which units") {
+  SharingScene s{SharingModel::fluid, 8};
+  s.kernel("left", grid(10us, 4));
+  s.kernel("bound", grid(10us, 4));
+  divide(s, 2, 1);
+  const TaskGraph graph = std::move(s.builder).build();
+  const CostTable costs{graph, s.platform, test::GivenEstimates{s.estimates}};
+  const Problem problem{graph, s.platform, costs};
+  const auto document_of = [&](const Plan& plan) {
+    return make_document(problem, plan, simulate(problem, plan), "divided");
+  };
+  const TraceDocument document = document_of(s.plan);
+  REQUIRE(document.unit_parts.size() == 2);
+  CHECK(document.unit_parts[StreamId{0}] == UnitPart{6, 8});
+  CHECK(document.unit_parts[StreamId{1}] == UnitPart{2, 8});
+  CHECK(track_name(document, StreamId{1}) == "stream 1 [2 of 8 units]");
+  const std::string text = chrome_json(document);
+  CHECK(text.find("stream 0 [6 of 8 units]") != std::string::npos);
+  CHECK(read_chrome_json(text, "trace.json") == document);
+  CHECK(document_of(undivided(s.plan)).unit_parts.empty());
+  CHECK(track_name(document_of(undivided(s.plan)), StreamId{1}) == "stream 1");
 }
 
 TEST_CASE("urgent streams get their units, and plans without urgent streams are refused") {

@@ -2,6 +2,7 @@
 // The context of the emulated device, and a cuBLAS that computes on the host.
 #include "real_exec/cuda/cuda_context.hpp"
 #include "real_exec/cuda/cuda_executor.hpp"
+#include "real_exec/cuda/green_contexts.hpp"
 #include "sim/base/error.hpp"
 #include "tests/real_exec/emulated_cuda/emulated_device.hpp"
 #include "tests/real_exec/emulated_cuda/emulated_state.hpp"
@@ -236,7 +237,8 @@ std::shared_ptr<const CudaContext> make_cuda_context(const CudaExecutorOptions& 
                          .least_priority = 0,
                          .greatest_priority = -5,
                          .units = 4,
-                         .programmatic_launches = true};
+                         .programmatic_launches = true,
+                         .no_partitions = why_no_green_contexts()};
   context->workspace_bytes = 256;
   context->blas = std::make_unique<BlasLibrary>();
   if (options.products == CudaProducts::cublaslt) {

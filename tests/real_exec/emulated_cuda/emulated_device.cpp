@@ -65,6 +65,7 @@ void enqueue(cudaStream_t given, std::function<void()> work, bool is_kernel) {
     stream->graph->nodes.push_back(std::move(node));
     return;
   }
+  if (is_kernel) state.stream_units.insert(stream->units);
   stream->last = state.add(std::move(work), {stream->last});
   // Streams do not block; the legacy default stream is used with the device idle only.
   if (stream == emulated_stream(nullptr)) state.run_until(0);
@@ -101,6 +102,18 @@ std::uint64_t emulated_graphs_made() {
 
 std::set<int> emulated_product_units() {
   return std::exchange(emulated_state().product_units, {});
+}
+
+void set_emulated_green_contexts(bool there_are) {
+  emulated_state().green_contexts = there_are;
+}
+
+std::uint32_t emulated_green_contexts() {
+  return emulated_state().green_contexts_now;
+}
+
+std::set<std::uint32_t> emulated_stream_units() {
+  return std::exchange(emulated_state().stream_units, {});
 }
 
 std::uint64_t emulated_work_done() {

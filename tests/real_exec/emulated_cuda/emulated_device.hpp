@@ -30,6 +30,12 @@ void fail_emulated_work(std::int64_t number);
 [[nodiscard]] std::uint64_t emulated_graphs_made();
 /// The numbers of multiprocessors that products were told to use since the last call, 0: all.
 [[nodiscard]] std::set<int> emulated_product_units();
+/// Has the driver green contexts? At first yes, of two multiprocessors or a multiple.
+void set_emulated_green_contexts(bool there_are);
+[[nodiscard]] std::uint32_t emulated_green_contexts();
+/// The units of the green contexts of streams that kernels were put into since the last call, 0: no
+/// such context.
+[[nodiscard]] std::set<std::uint32_t> emulated_stream_units();
 /// Kernels of ours that were launched programmatically, since the start.
 void count_programmatic_launch();
 [[nodiscard]] std::uint64_t emulated_programmatic_launches();

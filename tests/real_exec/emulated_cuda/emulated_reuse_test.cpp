@@ -13,6 +13,9 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <set>
+#include <string>
 
 using namespace schedlab;
 using schedlab::testing::Scene;
@@ -95,15 +98,57 @@ TEST_CASE("kernels of ours are launched programmatically where the plan says so,
   CHECK(launches_of(eager) == 0);
 }
 
-TEST_CASE("a plan that divides the device's units is refused") {
+TEST_CASE("streams of partitions are those of green contexts, and results stay the same") {
   const RecurrentSpec spec = test::odd_network(RecurrentCell::lstm);
   const Scene scene(recurrent(spec), Duration{1});
-  CudaExecutor executor;
-  CudaRecurrentWork work(executor, spec, scene.graph, seed);
-  Plan plan = make_policy("single_stream")->plan(scene.problem());
+  {
+    CudaExecutor executor;
+    CudaRecurrentWork work(executor, spec, scene.graph, seed);
+    const Plan whole = make_policy("critical_first")->plan(scene.problem());
+    Plan divided = whole;
+    set_urgent_units(divided, 2);
+    Execution run;
+    executor.run(scene.graph, whole, work, run);
+    const RecurrentResults<float> right = work.results();
+    using Units = std::set<std::uint32_t>;
+    CHECK(testing::emulated_stream_units() == Units{0});
+    for (int i = 0; i < 2; ++i) {
+      executor.run(scene.graph, divided, work, run);
+      CHECK(work.results() == right);
+      const Units used = testing::emulated_stream_units();
+      CHECK(used.contains(2));  // 2 of 4, and the rest of 2
+      CHECK(testing::emulated_green_contexts() == 2);
+    }
+    executor.run(scene.graph, whole, work, run);
+    CHECK(testing::emulated_stream_units() == Units{0});
+  }
+  CHECK(testing::emulated_green_contexts() == 0);
+}
+
+TEST_CASE("what green contexts cannot do is refused with the reason") {
+  const RecurrentSpec spec = test::odd_network(RecurrentCell::lstm);
+  const Scene scene(recurrent(spec), Duration{1});
+  const auto refused = [&](const Plan& plan) -> std::string {
+    CudaExecutor executor;
+    CudaRecurrentWork work(executor, spec, scene.graph, seed);
+    Execution run;
+    try {
+      executor.run(scene.graph, plan, work, run);
+    } catch (const InfeasibleError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  Plan plan = make_policy("critical_first")->plan(scene.problem());
+  set_urgent_units(plan, 1);
+  CHECK(refused(plan).find("the driver makes 1 of 4 units 2; ask for 2") != std::string::npos);
+  plan.partitions = {1, 1};
+  CHECK(refused(plan).find("divides a device once") != std::string::npos);
   plan.partitions = {2};
-  Execution run;
-  CHECK_THROWS_AS(executor.run(scene.graph, plan, work, run), InfeasibleError);
+  CHECK(refused(capture_graphs(plan)).find("not bound to units") != std::string::npos);
+  testing::set_emulated_green_contexts(false);
+  CHECK(refused(plan).find("the driver has no cuDeviceGetDevResource") != std::string::npos);
+  testing::set_emulated_green_contexts(true);
 }
 
 TEST_CASE("graphs are not used again where launches have other addresses") {

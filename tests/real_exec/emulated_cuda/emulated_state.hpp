@@ -30,6 +30,7 @@ struct CUgraphExec_st {
 };
 struct CUstream_st {
   int priority = 0;
+  std::uint32_t units = 0;      // of its green context; 0: all
   std::size_t last = 0;         // number of the latest piece of work + 1; 0: none
   cudaGraph_t graph = nullptr;  // being captured into
   std::vector<cudaGraphNode_t> captured;
@@ -60,8 +61,11 @@ struct EmulatedState {
   std::uint64_t graphs_made = 0;
   std::uint64_t programmatic_launches = 0;
   cudaError_t last_error = cudaSuccess;
-  std::set<int> product_units;  // that libraries were told to use, 0: all
-  bool tf32_rounds = false;     // factors to the nearest; else what does not fit is dropped
+  bool green_contexts = true;            // the driver has them
+  std::uint32_t green_contexts_now = 0;  // that exist
+  std::set<std::uint32_t> stream_units;  // of streams that work was put into
+  std::set<int> product_units;           // that libraries were told to use, 0: all
+  bool tf32_rounds = false;  // factors to the nearest; else what does not fit is dropped
 
   std::size_t add(std::function<void()> work, std::vector<std::size_t> needs);
   /// Does pieces in a random order until the one with this number (0: all) is done.

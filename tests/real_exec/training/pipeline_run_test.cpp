@@ -54,6 +54,43 @@ TEST_CASE("every schedule of stages and replicas trains as the whole net does") 
   }
 }
 
+TEST_CASE("pairs of micro-batches, the message of one under way while the other computes") {
+  for (const auto& cut : std::vector<std::vector<std::int64_t>>{{2, 3}, {1, 2, 2}}) {
+    for (const std::uint32_t replicas : {1U, 2U}) {
+      CAPTURE(cut.size());
+      CAPTURE(replicas);
+      PipelineTraining training = small_training(cut);
+      training.replicas = replicas;
+      const PlannedTraining planned{std::move(training), "batch_overlap"};
+      check_same_as_unsplit(planned);
+      // Of the first pair the first message leaves before the second pass begins.
+      std::size_t launches = 0;
+      for (const HostCall& call : planned.plan.hosts[HostId{0}].calls) {
+        if (call.kind() == HostCallKind::isend) break;
+        if (call.kind() == HostCallKind::launch) ++launches;
+      }
+      const TaskId second = [&] {
+        for (const TaskId task : planned.graph.tasks()) {
+          const Tags tags = planned.graph.tags(task);
+          if (planned.graph.rank(task) == 0 && tags.microbatch == 1 &&
+              pipeline_work(tags) == PipelineWork::forward) {
+            return task;
+          }
+        }
+        return TaskId::none();
+      }();
+      REQUIRE(second.valid());
+      std::size_t before_second = 0;
+      for (const HostCall& call : planned.plan.hosts[HostId{0}].calls) {
+        if (call.kind() != HostCallKind::launch) continue;
+        if (call.task() == second) break;
+        ++before_second;
+      }
+      CHECK(launches <= before_second);
+    }
+  }
+}
+
 TEST_CASE("several virtual_stages on a rank train as the whole net does") {
   for (const std::uint32_t replicas : {1U, 2U}) {
     for (const std::uint32_t virtual_stages :

@@ -312,6 +312,47 @@ TEST_CASE(
   expect_fit(read_file(fs::path{session.path("run")} / "run.json"), "run");
 }
 
+TEST_CASE("explain: which streams are bound to which units, and what that costs") {
+  ExplainSession session;
+  json spec = json::parse(two_layers);
+  spec["policy"] = "critical_first";
+  spec["machine"] = "h200";
+  const auto run_with = [&](std::int64_t units, const char* folder) {
+    spec["launch"] = {{"name", "graph_launch"}, {"urgent_units", units}};
+    write_file_atomically(session.path("spec.json"), spec.dump());
+    REQUIRE(session.call(SimulateOptions{.spec = session.path("spec.json"),
+                                         .out = session.path(folder)}) == exit_done);
+    ExplainOptions options{
+        .input = session.path(folder), .out = session.path("why"), .overwrite = true};
+    options.what_if = true;
+    REQUIRE(session.call(options) == exit_done);
+    return json::parse(read_file(fs::path{session.path("why")} / "explain.json"));
+  };
+  const json whole = run_with(0, "whole");
+  CHECK(session.out.str().find("Unit partitions") == std::string::npos);
+  CHECK_FALSE(whole.at("streams").at(0).contains("units"));
+  const json divided = run_with(100, "divided");
+  CHECK(session.out.str().find("100 of 132 units") != std::string::npos);
+  CHECK(session.out.str().find("undivided_units") != std::string::npos);
+  std::int64_t units = 0;
+  for (const json& stream : divided.at("streams")) {
+    CHECK(stream.at("device_units") == 132);
+    units = std::max(units, stream.at("units").get<std::int64_t>());
+  }
+  CHECK(units == 100);
+  // The same plan without partitions is the other run.
+  const json& changes = divided.at("what_if").at("changes");
+  const auto undivided = std::find_if(changes.begin(), changes.end(), [](const json& change) {
+    return change.at("name") == "undivided_units";
+  });
+  REQUIRE(undivided != changes.end());
+  CHECK(undivided->at("makespan_ps") == whole.at("makespan_ps"));
+  CHECK(read_file(fs::path{session.path("divided")} / "timeline.svg").find("of 132 units]") !=
+        std::string::npos);
+  static_cast<void>(session.call(SchemaOptions{.which = "explanation"}));
+  CHECK_NOTHROW(read_checked_json(divided.dump(), session.out.str(), "explanation"));
+}
+
 TEST_CASE("explain: what a run does differently from another is said in words") {
   ExplainSession session;
   const auto simulate_as = [&](const char* policy, const char* folder) {

@@ -246,6 +246,58 @@ TEST_CASE("no simulated plan is below its bounds") {
   }
 }
 
+TEST_CASE("collectives beside computing: the best plan is the best of all, none below its bounds") {
+  json spec = gpt_spec(R"({"layers": {"blocks": 2, "hidden": 1024, "window": 512}, "batch": 4,
+                           "virtual_stages": 1, "recompute": false})");
+  const MachineSpec machine = load_machine("a100_40gb");
+  const auto costs = make_cost_model("tiled_gemm");
+  Duration best = Duration::max();
+  std::size_t beside = 0;
+  for (const char* policy : {"pipeline_1f1b", "batch_overlap"}) {
+    spec["policy"] = policy;
+    const ParallelSpec read = parsed(spec);
+    const ParallelSpace space(read, *costs, machine.platform);
+    ParallelBounds bounds(space, *costs, machine.platform);
+    for (Tried tried : try_everything(spec, ".", 6, 0, true)) {
+      ParallelChoice& choice = tried.choice;
+      if (choice.recompute || choice.virtual_stages > 1) continue;
+      choice.overlap =
+          read.policies.front().overlaps && choice.tensor_parallel > 1 && choice.microbatches > 1;
+      if (read.policies.front().overlaps && !choice.overlap) continue;
+      beside += choice.overlap ? 1 : 0;
+      bounds.choose(choice);
+      REQUIRE(bounds.of(tried.cut).time <= tried.time);
+      REQUIRE(bounds.of(tried.cut).memory <= tried.memory);
+      REQUIRE(bounds.of_all_cuts() <= tried.time);
+      if (choice.tensor_parallel > 1) best = std::min(best, tried.time);
+    }
+  }
+  CHECK(beside > 10);
+  spec["policy"] = {"pipeline_1f1b", "batch_overlap"};
+  spec["tensor_parallel"] = {2, 4};
+  const ParallelSpec read = parsed(spec);
+  const ParallelPlan plan = plan_parallel(read);
+  CHECK(plan.exact_rows == plan.rows.size());
+  CHECK(plan.rows.front().time == best);
+  CHECK(std::any_of(plan.rows.begin(), plan.rows.end(), [&](const ParallelRow& row) {
+    return row.choice.overlap && read.policies[row.policy].in_pairs;
+  }));
+}
+
+TEST_CASE("ranks that share experts are devices, and have microbatches of their own") {
+  const json spec = gpt_spec(R"({"layers": {"experts": 4, "expert_parallel": 2}, "rows": 50,
+                                 "policy": ["pipeline_1f1b", "batch_overlap"]})");
+  const ParallelSpec read = parsed(spec);
+  const ParallelPlan plan = plan_parallel(read);
+  CHECK(plan.exact_rows == plan.rows.size());
+  for (const ParallelRow& row : plan.rows) {
+    CHECK(row.choice.devices() == 4);
+    CHECK(row.choice.replicas * 2 * row.choice.microbatches * row.choice.samples == 8);
+    CHECK(row.bound <= row.time);
+    CHECK(simulate(parse_spec(scenario_of(read, row), "best.json")).run.plan.hosts.size() == 4);
+  }
+}
+
 TEST_CASE("all cuts are looked at once, by rising bound") {
   const TemporaryFolder folder;
   write_uneven_layers(folder);
