@@ -60,6 +60,7 @@ def buckets(
     *,
     out: Any = None,
     no_memory_time: bool = False,
+    no_sensitivity: bool = False,
     machine: Any = None,
     execute: Any = None,
     repetitions: int = 3,
