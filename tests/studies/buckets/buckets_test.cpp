@@ -6,7 +6,6 @@
 #include "studies/buckets/bucket_spec.hpp"
 #include "studies/buckets/bucket_study.hpp"
 #include "studies/buckets/buckets_verb.hpp"
-#include "studies/buckets/epoch_sensitivity.hpp"
 #include "studies/buckets/memory_time.hpp"
 #include "studies/buckets/step_simulation.hpp"
 #include "studies/buckets/study_progress.hpp"
@@ -20,7 +19,6 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <optional>
 #include <sstream>
@@ -435,43 +433,6 @@ TEST_CASE("a study that was stopped goes on with the steps it has, and gives the
                        InputError);
   write_file_atomically(file, "{");
   CHECK_THROWS_WITH_AS(third.resume(), doctest::Contains("found no JSON"), InputError);
-}
-
-TEST_CASE("a report's elasticities of epochs are those of studies that set the number themselves") {
-  const json study = small_study(R"({"rule": ["fixed_step", "increasing_step"], "buckets": [3]})");
-  const BucketSpec spec = parsed(study);
-  const auto found = epoch_sensitivity(studied(spec), nullptr);
-  REQUIRE(found.has_value());
-  // Rows in the order in which they are compared: the fastest first.
-  REQUIRE(found->policies.size() == 2);
-  REQUIRE(found->policies[0].starts_with("rule "));
-  CHECK(found->makespans[0] <= found->makespans[1]);
-  const auto at = [&](double factor, std::size_t policy) {
-    const std::string machine = fmt::format(
-        R"({{"scenario": {{"machine": {{"base": "m40", "launch_us": {}}}}}}})", 5.0 * factor);
-    json changed = study;
-    changed.merge_patch(json::parse(machine));
-    const BucketSpec there = parsed(changed);
-    for (const BucketRow& row : studied(there).rows) {
-      if ("rule " + row.rule == found->policies[policy]) return to_us(row.time.total);
-    }
-    return 0.0;
-  };
-  const auto number = std::find_if(found->numbers.begin(), found->numbers.end(), [](const auto& n) {
-    return n.number.pointer == "/host/launch_us";
-  });
-  REQUIRE(number != found->numbers.end());
-  REQUIRE(number->number.value == doctest::Approx(5.0));
-  for (std::size_t i = 0; i < 2; ++i) {
-    CHECK(to_us(found->makespans[i]) == doctest::Approx(at(1, i)));
-    CHECK(
-        number->elasticity[i] ==
-        doctest::Approx(std::log(at(1.01, i) / at(0.99, i)) / std::log(1.01 / 0.99)).epsilon(1e-6));
-    CHECK(number->elasticity[i] > 0.1);
-  }
-  CHECK_FALSE(epoch_sensitivity(studied(parsed(small_study(R"({"buckets": [3],
-    "rule": ["optimal"]})"))),
-                                nullptr));  // one row alone
 }
 
 TEST_CASE("what is wrong with a study is named by file and place") {
