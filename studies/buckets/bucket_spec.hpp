@@ -17,6 +17,8 @@
 
 namespace schedlab {
 
+class ScenarioSpace;
+
 /// One data set: its sequences, and what they were drawn from.
 struct SequenceData {
   std::string label;  ///< "power_law 0.5", "file lengths.csv"
@@ -76,6 +78,8 @@ struct BucketSpec {
   std::string scenario;  ///< JSON text: workload, machine, policy, ... of one training step
   /// In the place of the scenario's; nullptr: that one.
   std::shared_ptr<const MachineSpec> machine{};
+  /// Whose cost models all steps share, with what they fitted to profiles; nullptr: none.
+  std::shared_ptr<const ScenarioSpace> cost_models{};
   std::int64_t chunk_sequences = 0;
   std::uint64_t seed = 1;
   bool drop_incomplete = false;

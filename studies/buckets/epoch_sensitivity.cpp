@@ -23,6 +23,9 @@ class Passes {
  public:
   Passes(const BucketStudy& study, const std::vector<std::size_t>& rows, const StopFlag* stop)
       : spec_(*study.spec), stop_(stop) {
+    const StepSimulation steps{spec_, study.rows[rows.front()].setup, stop};
+    machine_ = steps.machine();
+    spec_.cost_models = steps.cost_models();
     for (const std::size_t each : rows) {
       const BucketRow& row = study.rows[each];
       rows_.push_back(&row);
@@ -33,7 +36,7 @@ class Passes {
 
   [[nodiscard]] ComparedRuns compared() const {
     return {.name = spec_.name,
-            .machine = StepSimulation{spec_, rows_.front()->setup, stop_}.machine(),
+            .machine = machine_,
             .policies = names_,
             .makespans = [this](const MachineSpec& machine) {
               std::uint64_t tasks = 0;
@@ -43,7 +46,7 @@ class Passes {
 
   [[nodiscard]] std::uint64_t tasks() const {
     std::uint64_t tasks = 0;
-    static_cast<void>(on(compared().machine, tasks));
+    static_cast<void>(on(machine_, tasks));
     return tasks;
   }
 
@@ -85,8 +88,9 @@ class Passes {
     }
   }
 
-  const BucketSpec& spec_;
+  BucketSpec spec_;
   const StopFlag* stop_;
+  MachineSpec machine_;
   std::vector<const BucketRow*> rows_;
   std::vector<Epoch> epochs_;
   std::vector<std::string> names_;

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <memory>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -32,6 +33,7 @@ struct StepScenario {
         space(parsed, grid) {
     expect_one_scenario(parsed, grid);
     if (spec.machine != nullptr) space.use_machine(*spec.machine);
+    if (spec.cost_models != nullptr) space.share_cost_models(*spec.cost_models);
     space.components().check_all();
   }
   Spec parsed;
@@ -169,6 +171,12 @@ MachineSpec StepSimulation::machine() const {
   Components components(parsed, grid);
   components.keep_sources();
   return components.machine(0);
+}
+
+std::shared_ptr<const ScenarioSpace> StepSimulation::cost_models() const {
+  const auto owner =
+      std::make_shared<const StepScenario>(spec_, step_scenario(spec_, setup_, {1}, launch_));
+  return {owner, &owner->space};
 }
 
 StepCost StepSimulation::cost(std::int64_t length) {
