@@ -76,7 +76,7 @@ struct BucketSpec {
   std::vector<std::int64_t> counts;
   std::int64_t batch_multiple = 1;  ///< of which the largest batch is one
   std::string scenario;  ///< JSON text: workload, machine, policy, ... of one training step
-  /// In the place of the scenario's; nullptr: that one.
+  /// In the place of the scenario's, which was checked before; nullptr: that one.
   std::shared_ptr<const MachineSpec> machine{};
   /// Whose cost models all steps share, with what they fitted to profiles; nullptr: none.
   std::shared_ptr<const ScenarioSpace> cost_models{};
