@@ -24,16 +24,18 @@ class SharedCache {
   template <class Make, class SizeOf>
   [[nodiscard]] Pointer get(const Key& key, const Make& make, const SizeOf& bytes) {
     std::shared_ptr<Entry> entry = find(key);
-    std::call_once(entry->once, [&] {
+    // No std::call_once: under a thread sanitizer it never ends after a call that threw.
+    const std::lock_guard lock(entry->making);
+    if (entry->value == nullptr) {
       entry->value = std::make_shared<const Value>(make());
       account(key, bytes(*entry->value));
-    });
+    }
     return entry->value;
   }
 
  private:
   struct Entry {
-    std::once_flag once;
+    std::mutex making;
     Pointer value;
   };
 
