@@ -249,10 +249,11 @@ class TrainingReader {
              problem.expected,
              problem.hint);
     }
-    if (!spec_.policy.starts_with("pipeline_") && spec_.policy != "batch_overlap") {
+    if (!spec_.policy.starts_with("pipeline_") && spec_.policy != "batch_overlap" &&
+        spec_.policy != "search") {
       reject("/policy",
              fmt::format("\"{}\"", spec_.policy),
-             "a schedule of a pipeline, pipeline_1f1b for instance");
+             "a schedule of a pipeline, pipeline_1f1b for instance, or search");
     }
   }
 

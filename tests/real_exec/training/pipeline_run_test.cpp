@@ -108,6 +108,19 @@ TEST_CASE("several virtual_stages on a rank train as the whole net does") {
   }
 }
 
+TEST_CASE("an order of passes that a search finds trains as the whole net does") {
+  for (const std::uint32_t replicas : {1U, 2U}) {
+    for (const std::uint32_t virtual_stages : {1U, 2U}) {
+      CAPTURE(replicas);
+      CAPTURE(virtual_stages);
+      PipelineTraining training = small_training({1, 1, 1, 2});
+      training.replicas = replicas;
+      training.virtual_stages = virtual_stages;
+      check_same_as_unsplit({std::move(training), "search", {{"evaluations", std::int64_t{300}}}});
+    }
+  }
+}
+
 TEST_CASE("blocking transfers change nothing") {
   for (const char* const policy :
        {"pipeline_naive", "pipeline_flush", "pipeline_1f1b", "pipeline_zb_h1"}) {

@@ -101,6 +101,9 @@ TEST_CASE("a training spec is read") {
       "t.json");
   CHECK(options.policy == "pipeline_zb_h1");
   CHECK(options.policy_options.size() == 1);
+  const TrainingSpec searched = parse_training_spec(
+      spec_with(R"("pipeline_1f1b")", R"({"name": "search", "evaluations": 100})"), "t.json");
+  CHECK(searched.policy == "search");
 }
 
 TEST_CASE("what is wrong with a training spec is named") {
