@@ -80,6 +80,17 @@ std::vector<OptionSpec> graph_options() {
         .maximum = max_runs}});
 }
 
+std::vector<OptionSpec> graph_launch_options() {
+  std::vector<OptionSpec> options = graph_options();
+  options.push_back({.name = "max_nodes",
+                     .default_value = std::int64_t{0},
+                     .doc = "Largest number of nodes of a graph: with more, several graphs are "
+                            "launched, the first of them sooner; 0: no limit.",
+                     .minimum = 0,
+                     .maximum = max_items});
+  return options;
+}
+
 std::vector<OptionSpec> sink_options() {
   std::vector<OptionSpec> options = graph_options();
   const auto count = [&](const char* name,
@@ -217,7 +228,7 @@ const std::vector<LaunchInfo>& launch_infos() {
        "operator by operator of a compiled graph: of the stages only allocation and launch are "
        "left",
        graph_mode_options()},
-      {"graph_launch", "device graphs, each launched by one call", graph_options()},
+      {"graph_launch", "device graphs, each launched by one call", graph_launch_options()},
       {"sink", "the whole model on the device's streams, run by one task", sink_options()}};
   return infos;
 }
@@ -239,7 +250,10 @@ LaunchChoice launch_choice(std::string_view mode, const Options& options) {
   if (!captures(choice.mode)) return choice;
   choice.load = options.flag("load");
   choice.reload_every = static_cast<std::uint32_t>(options.integer("reload_every"));
-  if (choice.mode != LaunchMode::sink) return choice;
+  if (choice.mode == LaunchMode::graph_launch) {
+    choice.max_nodes = static_cast<std::uint32_t>(options.integer("max_nodes"));
+    return choice;
+  }
   const std::int64_t tensors = options.integer("io_tensors");
   if (tensors >= 0) choice.sink.io_tensors = tensors;
   choice.sink.changed_operators = options.integer("changed_operators");
@@ -326,6 +340,7 @@ Plan launched_plan(Plan eager,
     plan = capture_graphs(
         plan,
         {.load = choice.load,
+         .max_nodes = choice.max_nodes,
          .on_host = parts ? left_on_host(choice.sink, graph) : IdVector<TaskId, std::uint8_t>{}});
   }
   if (!parts && choice.mode == LaunchMode::sink && plan.graphs.size() > plan.hosts.size()) {

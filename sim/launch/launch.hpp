@@ -63,6 +63,7 @@ struct LaunchChoice {
   std::uint32_t urgent_units = 0;
   std::uint32_t runs = 1;          ///< one after another, the host waits for each
   bool load = false;               ///< device graphs and sunk models: loaded before the first run
+  std::uint32_t max_nodes = 0;     ///< graph_launch: of a device graph; 0: no limit
   std::uint32_t reload_every = 0;  ///< likewise: a new shape after so many runs; 0: never
   /// eager_two_thread: the second thread also infers shapes, tiles and allocates.
   bool second_thread_prepares = false;

@@ -132,7 +132,8 @@ class Capture {
 
   void launch(HostCall call) {
     const bool alone = stays_on_host(call.task());
-    if (alone) finish();
+    const bool full = options_.max_nodes != 0 && tasks_.size() >= options_.max_nodes;
+    if (alone || full) finish();
     const StreamId lane = this->lane(call.stream());
     Front& front = fronts_[lane.value()];
     if (tasks_.empty()) {

@@ -11,6 +11,7 @@ namespace schedlab {
 struct CaptureOptions {
   bool load = false;  ///< the host loads each graph just before its launch; else it exists
   bool node_priorities = true;  ///< nodes keep the priorities of the streams they come from
+  std::uint32_t max_nodes = 0;  ///< of a graph: the next launch begins another one; 0: no limit
   /// By task: 1 stays a launch of the host, between graphs; shorter than the tasks: the rest is 0.
   IdVector<TaskId, std::uint8_t> on_host{};
 };
@@ -25,7 +26,9 @@ struct CaptureOptions {
 ///
 /// Queries, sleeps and the creation and destruction of streams are dropped. A synchronize or a
 /// message ends a capture (CUDA refuses it within one) and stays between two graphs; a synchronize
-/// with a stream or an event becomes one with the graphs that hold the work.
+/// with a stream or an event becomes one with the graphs that hold the work. A graph with
+/// `max_nodes` nodes ends too, and the host launches it while it goes on: the device begins sooner,
+/// but what depends on a node waits for the node's whole graph.
 ///
 /// A task that stays on the host ends a capture as well: it waits for the graphs that hold what it
 /// needs, and later graphs for it.

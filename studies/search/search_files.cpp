@@ -100,6 +100,9 @@ const Fields<FoundSchedule>& found_fields() {
        [](const F& f) { return granularity_name(f.scenario.granularity); },
        {.doc = "of the tasks of the plan, where the workload leaves that open"}},
       {"launch", &launch_name, {.doc = "of the plan found"}},
+      {"max_nodes",
+       [](const F& f) { return f.scenario.launch.max_nodes; },
+       {.doc = "of each of its device graphs; 0: no limit"}},
       {"choices", &F::choices, {.doc = "of launch and of how the workload is cut"}},
       {"scattered", &F::scattered, scattered_fields()},
       {"bounds", &F::bounds, witness_fields()},
@@ -168,7 +171,11 @@ std::string search_text(const FoundSchedule& found,
                       found.plan.streams.size(),
                       granularity_name(found.scenario.granularity));
   if (found.choices > 1) {
-    text += fmt::format(", launch {}: the best of {} choices", launch_name(found), found.choices);
+    const std::uint32_t nodes = found.scenario.launch.max_nodes;
+    text += fmt::format(", launch {}{}: the best of {} choices",
+                        launch_name(found),
+                        nodes == 0 ? "" : fmt::format(" of up to {} nodes", nodes),
+                        found.choices);
   }
   return text + fmt::format("\n  {}: {}\n", folder, fmt::join(files, ", "));
 }

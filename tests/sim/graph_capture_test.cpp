@@ -329,7 +329,37 @@ TEST_CASE("capture: a task that stays on the host lies between graphs and keeps 
                                                              C::graph_launch(s0, 1)});
 }
 
-TEST_CASE("capture: with tasks on the host every dependency of the eager plan still holds") {
+TEST_CASE("capture in parts: the device begins after the first part's launch") {
+  constexpr std::uint32_t tasks = 10;
+  constexpr std::uint32_t most = 4;
+  TaskGraphBuilder builder;
+  const OperationId operation =
+      builder.add_operation({.name = "t", .kernels = {}, .fixed_duration = 5us});
+  Plan eager;
+  eager.streams.resize(1);
+  for (std::uint32_t i = 0; i < tasks; ++i) {
+    const TaskId task = builder.add_task(operation);
+    if (i > 0) builder.add_edge(TaskId{i - 1}, task);
+    eager.hosts[HostId{0}].calls.push_back(C::launch(s0, task));
+  }
+  const TaskGraph graph = std::move(builder).build();
+  Platform platform = ideal_platform();
+  HostCosts& host = platform.hosts[HostId{0}].costs;
+  host.graph_launch = 3us;
+  host.graph_launch_node = 1us;
+  const CostTable costs{graph, platform};
+  const Problem problem{graph, platform, costs};
+  CHECK(simulate(problem, capture_graphs(eager)).makespan() == 3us + 10 * 1us + 10 * 5us);
+  const Plan parts = capture_graphs(eager, {.max_nodes = most});
+  REQUIRE(parts.graphs.size() == 3);
+  CHECK(parts.graphs[2].node_count() == 2);
+  CHECK(check(graph, platform, parts).empty());
+  // Later launches, 7 us and 5 us, are hidden behind 20 us of kernels each.
+  CHECK(simulate(problem, parts).makespan() == 3us + 4 * 1us + 10 * 5us);
+  CHECK(capture_graphs(eager, {.max_nodes = tasks}) == capture_graphs(eager));
+}
+
+TEST_CASE("capture: with tasks on the host, or in parts, every dependency still holds") {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     CAPTURE(seed);
     Rng rng{seed};
@@ -354,7 +384,11 @@ TEST_CASE("capture: with tasks on the host every dependency of the eager plan st
       builder_of_plan.place(task, StreamId{static_cast<std::uint32_t>(rng.below(3))});
       options.on_host.push_back(rng.below(4) == 0 ? 1 : 0);
     }
+    options.max_nodes = static_cast<std::uint32_t>(seed % 4) * 3;
     const Plan made = capture_graphs(std::move(builder_of_plan).build("random"), options);
+    for (const DeviceGraph& part : made.graphs) {
+      CHECK((options.max_nodes == 0 || part.node_count() <= options.max_nodes));
+    }
     CHECK(check(graph, platform, made).empty());
     CHECK(simulate(problem, made).tasks.size() == tasks);
   }
