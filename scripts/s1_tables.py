@@ -64,6 +64,7 @@ def what_decides(p100):
             values = list(ratios(part(p100, split_k=split), "critical_first", baseline).values())
             low, _, high = statistics.quantiles(values, n=4, method="inclusive")
             near = 100 * share(values, lambda v: abs(v / 0.75 - 1) <= 0.05)
+            name = name.replace("1", "1, inputs of all steps at once")
             print(f"| {name} | {SPLITS[split]} | {median(values):.2f} | {low:.2f}–{high:.2f} | {near:.0f} | {loses(values)} |")
     print(f"{len(values)} shapes")
 
@@ -152,14 +153,17 @@ def synchronisation():
     keys = ("split_k", "layers", "hidden", "batch")
     time = {(r["machine"], r["policy"], *shape(r, keys)): float(r["makespan_us"]) for r in table}
     shapes = sorted({key[2:] for key in time})
-    small = [s for s in shapes if s[2] == "256"]
-    changes = [time[("all_free", "critical_first", *s)] / time[("all_free", "cudnn_like_2", *s)]
-               - time[("p100", "critical_first", *s)] / time[("p100", "cudnn_like_2", *s)] for s in small]
-    print(f"\nfree calls, hidden 256: ratio over 2 {min(changes):+.2f} to {max(changes):+.2f}")
-    gains = [1 - time[("all_free", "critical_first", *s)] / time[("p100", "critical_first", *s)] for s in shapes if s not in small]
-    print(f"free calls, larger: critical_first up to {max(gains):.0%}")
-    streams = [time[("p100", "five_streams", *s)] / time[("p100", "critical_first", *s)] - 1 for s in shapes]
-    print(f"five streams: up to {max(streams):.0%} longer")
+    over = {(machine, s): time[(machine, "critical_first", *s)] / time[(machine, "cudnn_like_2", *s)]
+            for machine in ("p100", "all_free") for s in shapes}
+    change = max(abs(over[("all_free", s)] - over[("p100", s)]) for s in shapes)
+    print(f"\nfree calls change the ratio over 2 by up to {change:.2f}")
+    for name, small in (("hidden 256", True), ("above", False)):
+        changes = [abs(time[("all_free", "critical_first", *s)] / time[("p100", "critical_first", *s)] - 1)
+                   for s in shapes if (s[2] == "256") == small]
+        print(f"free calls change critical_first, {name}, by up to {max(changes):.0%}")
+    for split, splits in SPLITS.items():
+        longer = [time[("p100", "five_streams", *s)] / time[("p100", "critical_first", *s)] - 1 for s in shapes if s[0] == split]
+        print(f"five streams, splits k {splits}: up to {max(longer):.0%} longer")
 
 
 def ascend():
