@@ -16,40 +16,48 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDER = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else "out/partition_tables")
 
 
-def makespans(name, axes):
-    """{values of the axes: makespan}; an axis that a workload has not is empty."""
+def rows_of(name, axes):
+    """{values of the axes: row of results}; an axis that a workload has not is empty."""
     results = FOLDER / name / "results.csv"
     if not results.exists():
         program = os.environ.get("SCHEDLAB", str(ROOT / "build/release/schedlab"))
         command = [program, "sweep", str(ROOT / f"experiments/{name}.json"), "--out", str(FOLDER / name)]
         subprocess.run([*command, "--timelines", "none"], check=True, stdout=subprocess.DEVNULL)
     with open(results, newline="", encoding="utf-8") as file:
-        return {tuple(row[a] for a in axes): float(row["makespan_us"]) for row in csv.DictReader(file) if row["makespan_us"]}
+        return {tuple(row[a] for a in axes): row for row in csv.DictReader(file) if row["makespan_us"]}
+
+
+def makespans(name, axes):
+    return {key: float(row["makespan_us"]) for key, row in rows_of(name, axes).items()}
 
 
 def span(values):
-    values = list(values)
-    return f"{min(values):.2f}–{max(values):.2f}"
+    words = sorted({f"{value:.2f}" for value in values}, key=float)
+    return "–".join(dict.fromkeys((words[0], words[-1])))
 
 
 def partition_table():
-    print("graph: fuse, order, over HEFT (both partitioned), over one stream (neither partitioned)")
-    times = makespans("critical_partition", ["workload", "batch", "critical_partition", "machine", "launch", "policy"])
-    for graph in sorted({key[:2] for key in times}):
+    print("| graph | tasks | fuse | order | critical-first over HEFT, both partitioned | critical-first over one stream, neither |")
+    print("|---|---|---|---|---|---|")
+    found = rows_of("critical_partition", ["workload", "batch", "critical_partition", "machine", "launch", "policy"])
+    times = {key: float(row["makespan_us"]) for key, row in found.items()}
+    for graph in dict.fromkeys(key[:2] for key in times if key[0] != "bidirectional"):
         cases = sorted({key[3:5] for key in times if key[:2] == graph})
 
         def ratio(of, over, graph=graph, cases=cases):
             part, policy = zip(of, over)
             return span(times[graph + (part[0],) + c + (policy[0],)] / times[graph + (part[1],) + c + (policy[1],)] for c in cases)
 
-        print(" ".join(graph), ratio(("true", "single_stream"), ("false", "single_stream")),
-              ratio(("true", "critical_first"), ("true", "single_stream")),
-              ratio(("true", "critical_first"), ("true", "heft")),
-              ratio(("false", "critical_first"), ("false", "single_stream")), sep=" | ")
+        tasks = [found[(*graph, part, *cases[0], "single_stream")]["tasks"] for part in ("false", "true")]
+        cells = (" to ".join(tasks), ratio(("true", "single_stream"), ("false", "single_stream")),
+                 ratio(("true", "critical_first"), ("true", "single_stream")),
+                 ratio(("true", "critical_first"), ("true", "heft")),
+                 ratio(("false", "critical_first"), ("false", "single_stream")))
+        print(f"| {', batch '.join(filter(None, graph))} | " + " | ".join(cells) + " |")
 
 
 def quarter_table():
-    print("\npartition_negligible: geometric mean (largest) over the best, on the three that chose and the four that did not")
+    print("\npartition_negligible: geometric mean over the best, on the three that chose and the four that did not")
     times = makespans("partition_quarter", ["workload", "hidden", "batch", "machine", "launch", "partition_negligible"])
     best = {}
     for key, time in times.items():
@@ -58,25 +66,40 @@ def quarter_table():
         words = []
         for chose in (True, False):
             over = [t / best[k[:5]] for k, t in times.items() if k[5] == value and (k[0] in ("lstm", "resnet50", "alexnet")) == chose]
-            words.append(f"{math.exp(sum(map(math.log, over)) / len(over)):.3f} ({max(over):.2f})")
+            words.append(f"{math.exp(sum(map(math.log, over)) / len(over)):.3f}")
         print(value, *words, sep=" | ")
 
 
-def overlap_table(name, axes):
-    print(f"\n{name}: what one more iteration adds, (T8 - T4) / 4, over one alone")
-    times = makespans(name, [*axes, "iterations", "policy"])
-    policies = list(dict.fromkeys(key[-1] for key in times))
-    rows = {}
-    for key in times:
-        case, policy = key[:-2], key[-1]
-        more = (times[case + ("8", policy)] - times[case + ("4", policy)]) / 4 / times[case + ("1", policy)]
-        rows.setdefault(case[:2], {}).setdefault(policy, []).append(more)
-    print("case", *policies, sep=" | ")
-    for case, of in rows.items():
-        print(" ".join(case), *(span(of[policy]) for policy in policies), sep=" | ")
+def one_more(times, case, policy):
+    """What one more iteration adds, (T8 - T4) / 4, over one alone."""
+    return (times[(*case, "8", policy)] - times[(*case, "4", policy)]) / 4 / times[(*case, "1", policy)]
+
+
+def overlap_table():
+    found = rows_of("overlap_iterations", ["workload", "hidden", "machine", "launch", "iterations", "policy"])
+    times = {key: float(row["makespan_us"]) for key, row in found.items()}
+    print("\n| graph | one stream | HEFT | critical-first | memory of 8 over 1, HEFT; critical-first |\n|---|---|---|---|---|")
+    for graph in dict.fromkeys(key[:2] for key in times):
+        cases = list(dict.fromkeys(key[:4] for key in times if key[:2] == graph))
+
+        def memory(policy, cases=cases):
+            eight, one = ([float(found[(*c, n, policy)]["peak_memory_bytes"]) for c in cases] for n in ("8", "1"))
+            return span(a / b for a, b in zip(eight, one))
+
+        cells = [span(one_more(times, c, policy) for c in cases) for policy in ("single_stream", "heft", "critical_first")]
+        print(f"| {', hidden '.join(filter(None, graph))} | " + " | ".join(cells)
+              + f" | {memory('heft')}; {memory('critical_first')} |")
+
+
+def overlap_causes():
+    times = makespans("overlap_causes", ["workload", "machine", "iterations", "policy"])
+    print()
+    for what, machine, policy in (("free calls", "free_calls", "critical_first"), ("8 tasks a gap", "free_calls", "eight_a_gap"),
+                                  ("units that kernels do not share", "exclusive", "critical_first")):
+        print(f"critical-first, LSTM, hidden 256, V100, {what}: {one_more(times, ('by_step', machine), policy):.2f}")
 
 
 partition_table()
 quarter_table()
-overlap_table("overlap_iterations", ["workload", "hidden", "machine", "launch"])
-overlap_table("overlap_causes", ["workload", "machine"])
+overlap_table()
+overlap_causes()

@@ -89,7 +89,9 @@ class RankProgramWriter {
       plan_.messages.push_back({.from = HostId{graph_.rank(message.producer)},
                                 .to = HostId{message.to},
                                 .bytes = message.bytes,
-                                .one_sided = options.transfers == PipelineTransfers::one_sided});
+                                .one_sided = options.transfers == PipelineTransfers::one_sided
+                                                 ? OneSided::put
+                                                 : OneSided::none});
     }
   }
 

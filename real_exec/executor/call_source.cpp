@@ -38,10 +38,12 @@ CallSource calls_of(PolicySource& source) {
 
 void expect_one_host(const Plan& plan, std::string_view executor) {
   if (plan.hosts.size() != 1) {
-    throw InfeasibleError(fmt::format("{} runs one host thread, the plan of {} has {}",
-                                      executor,
-                                      plan.policy,
-                                      plan.hosts.size()));
+    throw InfeasibleError(fmt::format(
+        "{} runs one host thread, the plan of {} has {}: nothing is moved between devices\n"
+        "  simulate it; ranks on cores train a net by such plans: execute --device mpi",
+        executor,
+        plan.policy,
+        plan.hosts.size()));
   }
   if (!plan.messages.empty()) {
     throw InfeasibleError(fmt::format("{} runs one host: the plan sends messages", executor));

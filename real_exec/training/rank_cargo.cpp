@@ -27,7 +27,7 @@ RankCargo::RankCargo(const TaskGraph& graph,
                                       link.largest_tag()));
   }
   if (std::any_of(plan.messages.begin(), plan.messages.end(), [](const MessageSpec& message) {
-        return message.one_sided;
+        return message.one_sided != OneSided::none;
       })) {
     throw InfeasibleError(
         fmt::format("{} moves messages with both sides only\n  use \"transfers\": \"overlapped\"",

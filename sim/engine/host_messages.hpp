@@ -14,8 +14,10 @@
 /// way), then the bytes move; the sender is held until they have left. In both cases the bytes
 /// share the links of their route with all others under way and arrive one latency after the last
 /// of them has left. This is the protocol of MPI libraries (MPI: A Message-Passing Interface
-/// Standard 4.1, 3.4, leaves it open). isend and irecv post and go on, wait_message blocks until
-/// that side is done; messages make progress without the hosts.
+/// Standard 4.1, 3.4, leaves it open). The bytes of a get start out one latency after its receive
+/// is posted, the way of its request to the owner, whose host has no part in it. isend and irecv
+/// post and go on, wait_message blocks until that side is done; messages make progress without the
+/// hosts.
 namespace schedlab::engine {
 
 template <class Source, class Sharing>
@@ -48,7 +50,8 @@ void EventEngine<Source, Sharing>::post_message(std::uint32_t id, bool sends) {
   Message& m = scratch_.messages[id];
   const MessageSpec& spec = source_.plan().messages[id];
   (sends ? m.send_posted : m.receive_posted) = true;
-  if (spec.leaves_at_once(problem_.platform.network.eager_threshold)) {
+  const bool got = spec.one_sided == OneSided::get;
+  if (!got && spec.leaves_at_once(problem_.platform.network.eager_threshold)) {
     if (sends) {
       m.sent = true;
       move_message(id);
@@ -59,9 +62,9 @@ void EventEngine<Source, Sharing>::post_message(std::uint32_t id, bool sends) {
   }
   const Time now = devices_.now();
   if (sends) m.asked = now;
-  if (!m.send_posted || !m.receive_posted) return;
+  if (!m.receive_posted || (!got && !m.send_posted)) return;
   const Routes& routes = scratch_.transfers.routes();
-  const Time asked = m.asked + routes.latency(spec.from.value(), spec.to.value());
+  const Time asked = got ? now : m.asked + routes.latency(spec.from.value(), spec.to.value());
   const Time answered = std::max(asked, now) + routes.latency(spec.to.value(), spec.from.value());
   if (answered == now) return move_message(id);
   m.stage = Message::Stage::shaking_hands;

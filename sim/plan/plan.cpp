@@ -57,6 +57,10 @@ void expect_valid_call(const Plan& plan, HostId host, std::size_t index, HostCal
                      where() + fmt::format(" names message {}; the plan has {} messages",
                                            call.message(),
                                            plan.messages.size()));
+    const bool sends = kind == HostCallKind::send || kind == HostCallKind::isend;
+    SCHEDLAB_EXPECTS(
+        !sends || plan.messages[call.message()].one_sided != OneSided::get,
+        where() + fmt::format(" concerns message {}, which its receiver gets", call.message()));
   }
   if (kind == HostCallKind::create_stream || kind == HostCallKind::destroy_stream) {
     SCHEDLAB_EXPECTS(plan.streams[call.stream()].sync != StreamSync::legacy_default,

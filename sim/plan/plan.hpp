@@ -198,20 +198,29 @@ struct StreamSpec {
   return kind >= HostCallKind::send && kind <= HostCallKind::wait_message;
 }
 
-/// A point-to-point message between two host threads, sent and received once. Receiving blocks
-/// until it has come; sending blocks until it has left, which a message above the network's eager
-/// threshold (all, where there is none) does only when it is being received.
+/// Whose call alone moves a message (MPI 4.1, 12.3; of IBTA's RDMA the write and the read).
+enum class OneSided : std::uint8_t {
+  none,  ///< both ends call
+  put,   ///< written into memory of the receiver, who is not asked: leaves when sent, at any size
+  get,   ///< read from memory of the owner, `from`, who has no call for it and learns nothing
+};
+template <>
+struct EnumNames<OneSided> {
+  static constexpr auto names = name_list("none", "put", "get");
+};
+
+/// A point-to-point message between two host threads, sent (unless it is got) and received once.
+/// Receiving blocks until it has come; sending blocks until it has left, which a message above the
+/// network's eager threshold (all, where there is none) does only when it is being received.
 struct MessageSpec {
   HostId from;
   HostId to;
   Bytes bytes{};
-  /// One-sided: written into memory of the receiver, who is not asked; leaves when sent, whatever
-  /// its size.
-  bool one_sided = false;
+  OneSided one_sided = OneSided::none;
 
   /// Does the sender go on, and the message leave, before it is being received?
   [[nodiscard]] bool leaves_at_once(Bytes eager_threshold) const {
-    return one_sided || bytes <= eager_threshold;
+    return one_sided == OneSided::put || bytes <= eager_threshold;
   }
   friend bool operator==(const MessageSpec&, const MessageSpec&) = default;
 };
@@ -259,9 +268,10 @@ struct Plan {
 [[nodiscard]] IdVector<StreamId, std::vector<HostCall>> stream_view(const Plan& plan);
 
 /// Throws ContractViolation if a call or graph refers to a stream, event, message, graph or task
-/// that does not exist, if a task is launched twice or never, if a graph is launched by several
-/// hosts or not as often as it has rows of tasks, or if a legacy default stream is not the only one
-/// of its device, has a priority, is created or destroyed, or has nodes of a graph.
+/// that does not exist or sends what its receiver gets, if a task is launched twice or never, if a
+/// graph is launched by several hosts or not as often as it has rows of tasks, or if a legacy
+/// default stream is not the only one of its device, has a priority, is created or destroyed, or
+/// has nodes of a graph.
 void expect_well_formed(const Plan& plan, std::size_t task_count);
 
 }  // namespace schedlab

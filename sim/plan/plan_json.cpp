@@ -47,7 +47,9 @@ class Writer {
           message.from.value(),
           message.to.value(),
           message.bytes.count(),
-          message.one_sided ? ", \"one_sided\": true" : "");
+          message.one_sided == OneSided::none
+              ? ""
+              : fmt::format(", \"one_sided\": \"{}\"", to_string(message.one_sided)));
     }
     put("\n  ]");
     write_graphs();

@@ -162,9 +162,17 @@ class Reader : private plan_json::Document {
       spec.to = host(messages[i], pointer, "to");
       spec.bytes =
           Bytes{static_cast<std::int64_t>(number_at(messages[i], pointer, "bytes", max_bytes))};
-      spec.one_sided = flag_at(messages[i], pointer, "one_sided");
+      if (messages[i].contains("one_sided")) {
+        spec.one_sided = one_sided_of(messages[i]["one_sided"], pointer + "/one_sided");
+      }
       plan_.messages.push_back(spec);
     }
+  }
+
+  [[nodiscard]] OneSided one_sided_of(const json& value, const std::string& pointer) const {
+    const auto found = enum_from<OneSided>(value.is_string() ? value.get<std::string>() : "");
+    if (!found || *found == OneSided::none) fail(pointer, shown(value), "\"put\" or \"get\"");
+    return *found;
   }
 
   void read_graphs(const json& graphs) {

@@ -12,12 +12,17 @@ namespace schedlab {
 
 namespace {
 
-/// Streams that some launch uses, in the order of their numbers.
+/// Streams of some launch or of a node of a graph, in the order of their numbers.
 [[nodiscard]] std::vector<bool> used_streams(const Plan& plan) {
   std::vector<bool> used(plan.streams.size(), false);
   for (const HostProgram& host : plan.hosts) {
     for (const HostCall call : host.calls) {
       if (call.kind() == HostCallKind::launch) used[call.stream().value()] = true;
+    }
+  }
+  for (const DeviceGraph& graph : plan.graphs) {
+    for (std::uint32_t node = 0; node < graph.node_count(); ++node) {
+      used[graph.stream(node).value()] = true;
     }
   }
   return used;

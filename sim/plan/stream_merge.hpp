@@ -23,7 +23,7 @@ namespace schedlab {
 /// merge_streams(), and ContractViolation for streams that are one or of two devices.
 [[nodiscard]] Plan join_streams(const Plan& plan, StreamId from, StreamId into);
 
-/// The most streams that any device of the plan has calls for.
+/// The most streams of any device that tasks are launched on, one by one or as nodes of graphs.
 [[nodiscard]] std::uint32_t streams_in_use(const Plan& plan);
 
 }  // namespace schedlab

@@ -67,7 +67,7 @@ void HostWaits::index_calls() {
 void HostWaits::index_messages() {
   for (std::uint32_t i = 0; i < trace_.messages.size(); ++i) {
     messages_.emplace_back(trace_.messages[i].message, i);
-    posts_.push_back({.sent = trace_.messages[i].left, .received = Time{}});
+    posts_.push_back({});
   }
   std::sort(messages_.begin(), messages_.end());
   for (const HostSpan& call : trace_.hosts) {
@@ -187,8 +187,11 @@ HostWaits::Place HostWaits::origin(std::uint32_t message) const {
   const MessageSpan& span = trace_.messages[message];
   const Posts& both = posts_[message];
   // A message that left with its send was not held up by its receiver.
-  const bool receiver = both.received > both.sent && span.left > both.sent;
-  return receiver ? Place{span.to, both.received} : Place{span.from, both.sent};
+  const Time sent = both.sent.value_or(span.left);
+  // Nobody sent it: it was got, by the receiver's call.
+  const bool got = !both.sent && both.received && *both.received <= span.left;
+  const bool receiver = got || (both.received > sent && span.left > sent);
+  return receiver ? Place{span.to, *both.received} : Place{span.from, sent};
 }
 
 }  // namespace schedlab

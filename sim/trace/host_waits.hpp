@@ -47,10 +47,10 @@ class HostWaits {
     std::vector<std::pair<std::uint32_t, std::uint32_t>> awaited;
     std::vector<std::uint32_t> tasks;  // spans that it launched, by rising end
   };
-  /// When its two sides posted a message.
+  /// When its two sides posted a message; a side may have no call.
   struct Posts {
-    Time sent{};
-    Time received{};
+    std::optional<Time> sent;
+    std::optional<Time> received;
   };
 
   void index_calls();

@@ -51,7 +51,7 @@ ParallelSpace::ParallelSpace(const ParallelSpec& spec,
         "{}: no way to spread a batch of {} over {} devices\n  replicas x stages / virtual_stages "
         "x tensor_parallel (or expert_parallel) are the devices, the batch is replicas x "
         "microbatches x samples (x expert_parallel), the model has {} layers, and batch_overlap "
-        "needs two microbatches and passes with collectives",
+        "needs two microbatches and several stages or passes with collectives",
         spec.file,
         spec.batch,
         spec.devices,
@@ -181,9 +181,11 @@ bool ParallelSpace::has_collectives(const ParallelChoice& choice) const {
 
 bool ParallelSpace::tries(const ParallelPolicy& policy, const ParallelChoice& choice) const {
   const bool hides = policy.overlaps && choice.microbatches > 1 && has_collectives(choice);
-  if (!hides && policy.in_pairs) return false;
-  if (policy.in_pairs && (choice.virtual_stages > 1 || choice.placement != "loop")) {
-    return false;
+  if (policy.in_pairs) {
+    // Without collectives the messages between stages are what a pair hides.
+    const bool sends = policy.overlaps && choice.microbatches > 1 && choice.stages > 1;
+    if (!hides && !sends) return false;
+    if (choice.virtual_stages > 1 || choice.placement != "loop") return false;
   }
   return hides == choice.overlap;
 }

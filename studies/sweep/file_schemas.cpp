@@ -154,7 +154,7 @@ std::string plan_schema() {
   const Json message = schema::object({{"from", at_least_zero("integer")},
                                        {"to", at_least_zero("integer")},
                                        {"bytes", at_least_zero("integer")},
-                                       {"one_sided", type("boolean")}},
+                                       {"one_sided", words({"put", "get"})}},
                                       {"from", "to"});
   const Json node = schema::object({{"stream", at_least_zero("integer")},
                                     {"needs", list_of(at_least_zero("integer"))},

@@ -189,9 +189,10 @@ TEST_CASE("one-sided transfers: nobody waits until the receiver asks") {
                     {{"transfers", std::string{transfers}}}};
     };
     const GptRun one_sided = run("one_sided");
-    CHECK(std::all_of(one_sided.plan.messages.begin(),
-                      one_sided.plan.messages.end(),
-                      [](const MessageSpec& message) { return message.one_sided; }));
+    CHECK(
+        std::all_of(one_sided.plan.messages.begin(),
+                    one_sided.plan.messages.end(),
+                    [](const MessageSpec& message) { return message.one_sided == OneSided::put; }));
     CHECK(one_sided.trace.makespan() <= run("blocking").trace.makespan());
   }
 }

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Point-to-point messages: in the engine by closed forms, in the plan checker by what they order.
 #include "sim/base/error.hpp"
+#include "sim/base/rng.hpp"
 #include "sim/engine/simulator.hpp"
 #include "sim/plan/plan_check.hpp"
 #include "sim/plan/plan_json.hpp"
 #include "tests/support/ranks.hpp"
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -250,17 +252,17 @@ TEST_CASE("what a receiver knew reaches the sender only where the sender waits f
 }
 
 TEST_CASE("a one-sided message leaves at once whatever its size, and nobody asks the receiver") {
-  const auto received = [](bool one_sided, Duration asked) {
+  const auto received = [](bool put, Duration asked) {
     MessageScene scene{2};
     const std::uint32_t message = scene.message(0, 1, Bytes{1'000'000});
-    scene.plan.messages[message].one_sided = one_sided;
+    if (put) scene.plan.messages[message].one_sided = OneSided::put;
     scene.call(0, HostCall::send(message));
     scene.sleep(1, asked);
     scene.call(1, HostCall::receive(message));
     const TaskId sent = scene.mark(0);
     const TaskId there = scene.mark(1);
     const Trace trace = scene.run();
-    CHECK(MessageScene::at(trace, sent) == (one_sided ? Time{} : Time{asked + latency + 100us}));
+    CHECK(MessageScene::at(trace, sent) == (put ? Time{} : Time{asked + latency + 100us}));
     return MessageScene::at(trace, there);
   };
   // 100 us for the bytes and one latency; a rendezvous asks, then moves them.
@@ -269,13 +271,122 @@ TEST_CASE("a one-sided message leaves at once whatever its size, and nobody asks
   CHECK(received(false, 500us) == Time{500us + 2 * latency + 100us});
 }
 
+TEST_CASE("a get takes its request's way and the bytes', whatever its owner does meanwhile") {
+  for (const bool waits : {true, false}) {
+    MessageScene scene{2};
+    const std::uint32_t message = scene.message(0, 1, Bytes{1'000'000});
+    scene.plan.messages[message].one_sided = OneSided::get;
+    scene.sleep(0, 1000us);
+    const TaskId owner = scene.mark(0);
+    scene.sleep(1, 30us);
+    scene.call(1, waits ? HostCall::receive(message) : HostCall::irecv(message));
+    const TaskId asked = scene.mark(1);
+    if (!waits) scene.call(1, HostCall::wait_message(message));
+    const TaskId received = scene.mark(1);
+    CHECK(scene.check().empty());
+    const Trace trace = scene.run({.record_flows = true});
+    const Time there{30us + latency + 100us + latency};
+    CHECK(MessageScene::at(trace, owner) == Time{1000us});
+    CHECK(MessageScene::at(trace, asked) == (waits ? there : Time{30us}));
+    CHECK(MessageScene::at(trace, received) == there);
+    REQUIRE(trace.messages.size() == 1);
+    CHECK(trace.messages[0].left == Time{30us + latency});
+    CHECK(trace.messages[0].arrived == there);
+  }
+}
+
+TEST_CASE("gets move as puts that their owners post one latency later") {
+  constexpr std::uint32_t ranks = 5;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    CAPTURE(seed);
+    Rng rng{seed};
+    MessageScene gets{ranks};
+    MessageScene puts{ranks};
+    std::vector<std::map<Duration, std::uint32_t>> asked(ranks);  // by reader, then by time
+    std::vector<std::map<Duration, std::uint32_t>> sent(ranks);   // by owner
+    for (int i = 0; i < 30; ++i) {
+      const auto from = static_cast<std::uint32_t>(rng.below(ranks));
+      const auto to = static_cast<std::uint32_t>((from + 1 + rng.below(ranks - 1)) % ranks);
+      const Bytes bytes{static_cast<std::int64_t>(rng.below(1'000'000))};
+      const std::uint32_t message = gets.message(from, to, bytes);
+      gets.plan.messages[message].one_sided = OneSided::get;
+      REQUIRE(puts.message(from, to, bytes) == message);
+      puts.plan.messages[message].one_sided = OneSided::put;
+      const Duration at = static_cast<std::int64_t>(rng.below(1'000'000)) * 1ns;
+      asked[to][at] = message;
+      sent[from][at + latency] = message;
+      puts.call(to, HostCall::irecv(message));
+    }
+    const auto write = [](MessageScene& scene, std::uint32_t rank, const auto& posts, auto&& call) {
+      Duration now{0};
+      for (const auto& [at, message] : posts) {
+        scene.sleep(rank, at - now);
+        scene.call(rank, call(message));
+        now = at;
+      }
+    };
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+      write(gets, rank, asked[rank], HostCall::irecv);
+      write(puts, rank, sent[rank], HostCall::isend);
+    }
+    const Trace trace = gets.run({.record_flows = true});
+    CHECK(trace.messages.size() == 30);
+    CHECK(trace.messages == puts.run({.record_flows = true}).messages);
+  }
+}
+
+TEST_CASE("a get orders nothing: another message must have told its reader before") {
+  for (const bool told : {true, false}) {
+    MessageScene scene{2};
+    const TaskId producer = scene.task(0, 1us);
+    const TaskId consumer = scene.task(1, 1us);
+    scene.builder.add_edge(producer, consumer);
+    const std::uint32_t flag = scene.message(0, 1, Bytes{8});
+    const std::uint32_t data = scene.message(0, 1, Bytes{1'000'000});
+    scene.plan.messages[data].one_sided = OneSided::get;
+    scene.launch(0, 0, producer);
+    scene.call(0, HostCall::synchronize_stream(RankScene::stream(0, 0)));
+    if (told) scene.call(0, HostCall::send(flag));
+    if (told) scene.call(1, HostCall::receive(flag));
+    scene.call(1, HostCall::receive(data));
+    scene.launch(1, 0, consumer);
+    using Kinds = std::vector<FindingKind>;
+    CHECK(kinds(scene.check()) == (told ? Kinds{} : Kinds{FindingKind::missing_dependency}));
+    CHECK(plan_from_json(plan_to_json(scene.plan, scene.graph()), scene.graph(), "plan.json") ==
+          scene.plan);
+  }
+}
+
+TEST_CASE("the owner of a get has no call for it") {
+  MessageScene scene{2};
+  const std::uint32_t message = scene.message(0, 1, Bytes{10});
+  scene.plan.messages[message].one_sided = OneSided::get;
+  scene.call(0, HostCall::isend(message));
+  scene.call(0, HostCall::wait_message(message));
+  scene.call(1, HostCall::receive(message));
+  const auto findings = scene.check();
+  REQUIRE(kinds(findings) == std::vector(2, FindingKind::malformed));
+  CHECK(findings[0].message.find("is for message 0, which host \"rank 1\" gets and nobody sends") !=
+        std::string::npos);
+  CHECK_THROWS_WITH_AS(expect_well_formed(scene.plan, 0),
+                       doctest::Contains("concerns message 0, which its receiver gets"),
+                       ContractViolation);
+  const std::string text = plan_to_json(scene.plan, scene.graph());
+  const std::string word = "\"get\"";
+  std::string wrong = text;
+  wrong.replace(text.find(word), word.size(), "true");
+  CHECK_THROWS_WITH_AS(static_cast<void>(plan_from_json(wrong, scene.graph(), "plan.json")),
+                       doctest::Contains("/messages/0/one_sided"),
+                       InputError);
+}
+
 TEST_CASE("ranks that all send first hang; as a group, or one-sided, they do not") {
   enum class How { one_after_other, group, one_sided };
   const auto findings = [](How how) {
     MessageScene scene{4};
     for (std::uint32_t rank = 0; rank < 4; ++rank) {
       const std::uint32_t message = scene.message(rank, (rank + 1) % 4, Bytes{1'000'000});
-      scene.plan.messages[message].one_sided = how == How::one_sided;
+      if (how == How::one_sided) scene.plan.messages[message].one_sided = OneSided::put;
     }
     for (std::uint32_t rank = 0; rank < 4; ++rank) {
       const std::uint32_t comes = (rank + 3) % 4;

@@ -64,6 +64,7 @@ class OrderOracle {
       if (c.kind() == HostCallKind::receive) receives[c.message()] = node;
     });
     for (std::size_t i = 0; i < sends.size(); ++i) {
+      if (plan_.messages[i].one_sided == OneSided::get) continue;  // read without asking anybody
       edges_[sends[i]].push_back(receives[i] + 1);
       edges_[receives[i]].push_back(sends[i] + 1);
     }

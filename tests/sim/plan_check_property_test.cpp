@@ -111,7 +111,10 @@ Plan random_multi_host_plan(Rng& rng, const TaskGraph& graph, bool shared) {
       const HostId to{(host.value() + 1 + pick(rng, hosts - 1)) % hosts};
       const auto number = static_cast<std::uint32_t>(plan.messages.size());
       plan.messages.push_back({host, to, Bytes{8}});
-      add(host, HostCall::send(number));
+      // Of a get nobody learns anything.
+      if (rng.below(4) == 0) plan.messages.back().one_sided = OneSided::get;
+      const bool sent = plan.messages.back().one_sided == OneSided::none;
+      if (sent) add(host, HostCall::send(number));
       add(to, HostCall::receive(number));
     }
     for (std::uint64_t extra = rng.below(3); extra > 0 && plan.event_count > 0; --extra) {

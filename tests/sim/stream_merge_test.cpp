@@ -49,6 +49,13 @@ TEST_CASE("On two of three streams what crosses from one to the other keeps its 
   CHECK(merged.hosts[HostId{0}].calls.back() == HostCall::launch(StreamId{0}, TaskId{2}));
 }
 
+TEST_CASE("Streams of graph nodes are in use, and stay so when a plan is captured") {
+  Plan plan = chain_on_three_streams();
+  plan.streams.push_back({});  // nothing runs here
+  CHECK(streams_in_use(plan) == 3);
+  CHECK(streams_in_use(capture_graphs(plan)) == 3);
+}
+
 TEST_CASE("One stream goes into another, and what else there is stays") {
   const Plan joined = join_streams(chain_on_three_streams(), StreamId{1}, StreamId{0});
   CHECK(joined.streams.size() == 3);

@@ -208,6 +208,33 @@ TEST_CASE("A message that waited for its receiver leads to the receiver") {
   CHECK(path.bound[static_cast<std::size_t>(PathBound::message)] == trace.makespan() - 110us);
 }
 
+TEST_CASE("A get leads to what its reader did before, not to its owner") {
+  // Rank 1 runs 100 us and then reads from rank 0, whose kernel of 20 us has ended long before.
+  RankScene scene{2};
+  scene.platform.network.topology = Topology::fat_tree;
+  scene.platform.network.node = {10_GB_per_s, 1us};
+  const TaskId owner = scene.task(0, 20us);
+  const TaskId before = scene.task(1, 100us);
+  const TaskId after = scene.task(1, 10us);
+  const std::uint32_t message = scene.message(0, 1, Bytes{10'000});
+  scene.plan.messages[message].one_sided = OneSided::get;
+  scene.launch(0, 0, owner);
+  scene.call(0, HostCall::synchronize_stream(RankScene::stream(0, 0)));
+  scene.launch(1, 0, before);
+  scene.call(1, HostCall::synchronize_stream(RankScene::stream(1, 0)));
+  scene.call(1, HostCall::receive(message));
+  scene.launch(1, 1, after);
+  const Trace trace = scene.run({.record_hosts = true, .record_flows = true});
+  const CostTable costs{scene.graph(), scene.platform};
+  const TraceCriticalPath path = trace_critical_path({scene.graph(), scene.platform, costs}, trace);
+  // 2 us for the request, 1 for the bytes, 2 until they have come.
+  CHECK(trace.makespan() == 115us);
+  REQUIRE(path.steps.size() == 2);
+  CHECK(path.steps[0].task == before);
+  CHECK(path.steps[1].task == after);
+  CHECK(path.waited_for(PathCause::message) == 5us);
+}
+
 TEST_CASE("The task before it in its stream holds a task up that needs nothing of it") {
   TinyRun run = tiny_run();
   run.trace.tasks = {span(0, 0, 0us, 10us), span(3, 0, 10us, 15us)};

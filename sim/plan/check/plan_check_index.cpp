@@ -211,6 +211,11 @@ std::string PlanIndex::wrong_message(HostId host, HostCall call) const {
                        host_name(plan_, mine),
                        sends ? "send" : "receive");
   }
+  if (sends && message.one_sided == OneSided::get) {
+    return fmt::format("is for message {}, which {} gets and nobody sends",
+                       call.message(),
+                       host_name(plan_, message.to));
+  }
   const std::uint32_t earlier = (sends ? sent_by_ : received_by_)[call.message()];
   if (earlier != never) {
     return fmt::format("repeats message {}, already done by {}",

@@ -434,7 +434,7 @@ bool Walk::message(HostId host, HostCall c) {
   // A host that has waited comes back to the same call.
   if (posts && !(sends ? state.send_posted : state.receive_posted)) post(host, id, sends);
   if (kind == HostCallKind::isend || kind == HostCallKind::irecv) return true;
-  if (sends && is_eager(spec)) return true;
+  if (spec.one_sided == OneSided::get || (sends && is_eager(spec))) return true;
   if (!(sends ? state.receive_posted : state.send_posted)) {
     (sends ? state.waiting_sender : state.waiting_receiver) = host;
     return false;
@@ -452,6 +452,7 @@ void Walk::report_unmatched() {
   for (std::uint32_t id = 0; id < messages_.size(); ++id) {
     const MessageState& state = messages_[id];
     if (state.send_posted == state.receive_posted) continue;
+    if (plan().messages[id].one_sided == OneSided::get) continue;
     const HostId host = state.send_posted ? plan().messages[id].from : plan().messages[id].to;
     const HostId other = state.send_posted ? plan().messages[id].to : plan().messages[id].from;
     // A host that stands somewhere has been reported, or waits for one that has been.

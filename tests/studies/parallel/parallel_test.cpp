@@ -284,6 +284,30 @@ TEST_CASE("collectives beside computing: the best plan is the best of all, none 
   }));
 }
 
+TEST_CASE("messages beside computing: pairs are searched where stages send") {
+  json spec = gpt_spec(R"({"layers": {"blocks": 2}, "devices": 2, "batch": 4, "virtual_stages": 1,
+                           "tensor_parallel": 1, "recompute": false, "policy": "batch_overlap"})");
+  Duration best = Duration::max();
+  for (const Tried& tried : try_everything(spec, ".", 6, 0, false)) {
+    const ParallelChoice& choice = tried.choice;
+    if (choice.recompute || choice.virtual_stages > 1) continue;
+    if (choice.stages == 2 && choice.microbatches > 1) best = std::min(best, tried.time);
+  }
+  const ParallelPlan plan = plan_parallel(parsed(spec));
+  CHECK(plan.exact_rows == plan.rows.size());
+  REQUIRE_FALSE(plan.rows.empty());
+  CHECK(plan.rows.front().time == best);
+  for (const ParallelRow& row : plan.rows) {
+    CHECK(row.choice.stages == 2);
+    CHECK(row.choice.microbatches > 1);
+    CHECK(row.bound <= row.time);
+  }
+  spec["stages"] = 1;
+  CHECK_THROWS_WITH_AS(static_cast<void>(plan_parallel(parsed(spec))),
+                       doctest::Contains("batch_overlap needs two microbatches"),
+                       InfeasibleError);
+}
+
 TEST_CASE("ranks that share experts are devices, and have microbatches of their own") {
   const json spec = gpt_spec(R"({"layers": {"experts": 4, "expert_parallel": 2}, "rows": 50,
                                  "policy": ["pipeline_1f1b", "batch_overlap"]})");

@@ -101,6 +101,21 @@ TEST_CASE("the best plan of a GPT trains as planned, from another folder") {
   }
 }
 
+TEST_CASE("pairs of micro-batches, one sends while the other computes, train as planned") {
+  const TemporaryFolder folder;
+  write_text(folder);
+  json rest = json::parse(on_text);
+  rest.update({{"stages", 2}, {"virtual_stages", 1}, {"tensor_parallel", 1}, {"microbatches", 4}});
+  rest["policy"] = "batch_overlap";
+  const ParallelSpec spec = parsed(small_gpt, rest.dump(), folder);
+  const ParallelPlan plan = plan_parallel(spec);
+  const PlannedTraining planned = training_of(plan, folder.path());
+  const TrainingSpec training =
+      parse_training_spec(planned.json, "training.json", folder.path().string());
+  CHECK(training.policy == "batch_overlap");
+  CHECK(trained(training, 2) < 1e-5);
+}
+
 TEST_CASE("a cut of a model's layers is the cut of the net that is trained") {
   const TemporaryFolder folder;
   write_text(folder);
