@@ -170,6 +170,7 @@ class Reader : private plan_json::Document {
   }
 
   [[nodiscard]] OneSided one_sided_of(const json& value, const std::string& pointer) const {
+    if (value.is_boolean() && value.get<bool>()) return OneSided::put;  // older files
     const auto found = enum_from<OneSided>(value.is_string() ? value.get<std::string>() : "");
     if (!found || *found == OneSided::none) fail(pointer, shown(value), "\"put\" or \"get\"");
     return *found;

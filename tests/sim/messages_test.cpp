@@ -374,10 +374,14 @@ TEST_CASE("the owner of a get has no call for it") {
   const std::string text = plan_to_json(scene.plan, scene.graph());
   const std::string word = "\"get\"";
   std::string wrong = text;
-  wrong.replace(text.find(word), word.size(), "true");
+  wrong.replace(text.find(word), word.size(), "\"read\"");
   CHECK_THROWS_WITH_AS(static_cast<void>(plan_from_json(wrong, scene.graph(), "plan.json")),
                        doctest::Contains("/messages/0/one_sided"),
                        InputError);
+  std::string older = text;
+  older.replace(text.find(word), word.size(), "true");
+  CHECK(plan_from_json(older, scene.graph(), "plan.json").messages[message].one_sided ==
+        OneSided::put);
 }
 
 TEST_CASE("ranks that all send first hang; as a group, or one-sided, they do not") {
