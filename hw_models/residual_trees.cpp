@@ -84,7 +84,7 @@ std::string tree_text(const ResidualTree& tree) {
 }
 
 std::optional<ResidualTree> tree_of(std::string_view text) {
-  return TreeReader{text}.read();
+  return text.ends_with(' ') ? std::nullopt : TreeReader{text}.read();
 }
 
 double residual_percent(const ResidualTree& tree, const ResidualPlace& place) {

@@ -9,6 +9,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <optional>
@@ -67,30 +68,37 @@ TEST_CASE("the text of a tree is read back as it was, and what is no tree is not
                            "nan",
                            "inf",
                            "minf 1 2"}) {
-    CHECK_MESSAGE(!tree_of(text).has_value(), text);
+    CAPTURE(std::string{text});
+    CHECK_FALSE(tree_of(text).has_value());
   }
   std::string deep;
   for (int i = 0; i < 1000; ++i) deep += "m1 0 ";
   CHECK_FALSE(tree_of(deep + "0").has_value());
 }
 
-TEST_CASE("a fit finds the residuals of rows that trees made, and nothing where there are none") {
+TEST_CASE("a fit finds the residuals that trees made, moved little by rows that err") {
   const std::vector<ResidualTree> truth{tree("m16 -20 k512 10 30"), tree("w1 5 0")};
-  std::vector<ResidualRow> rows;
-  for (int i = 0; i < 4000; ++i) {
-    ResidualPlace at = place(1 + i % 40, 128 << (i / 40 % 5));
-    at[static_cast<std::size_t>(ResidualFeature::waves)] = 0.5 + i / 7 % 3;
-    // One in 25 is measured twice too long: such rows do not move the others.
-    const double outlier = i % 25 == 3 ? std::log(2.0) : 0.0;
-    rows.push_back({at, std::log(residual_factor(truth, at)) + outlier});
-  }
-  const std::vector<ResidualTree> found = fit_residuals(rows);
-  for (const ResidualRow& row : rows) {
-    CHECK(100 * std::log(residual_factor(found, row.place)) ==
-          doctest::Approx(100 * std::log(residual_factor(truth, row.place))).epsilon(0).scale(1));
-    break;
-  }
-  for (const ResidualTree& one : found) CHECK(tree(tree_text(one).c_str()) == one);
+  const auto worst_with = [&](double outlier) {
+    std::vector<ResidualRow> rows;
+    for (int i = 0; i < 4000; ++i) {
+      ResidualPlace at = place(1 + i % 40, 128 << (i / 40 % 5));
+      at[static_cast<std::size_t>(ResidualFeature::waves)] = 0.5 + i / 7 % 3;
+      rows.push_back({at, std::log(residual_factor(truth, at)) + (i % 23 == 3 ? outlier : 0.0)});
+    }
+    const std::vector<ResidualTree> found = fit_residuals(rows);
+    for (const ResidualTree& one : found) CHECK(tree(tree_text(one).c_str()) == one);
+    double worst = 0;
+    for (const ResidualRow& row : rows) {
+      const double ratio = residual_factor(found, row.place) / residual_factor(truth, row.place);
+      worst = std::max(worst, std::abs(100 * std::log(ratio)));
+    }
+    return worst;
+  };
+  // A fifth of what is left, rounded to 0.1 %, comes to rest at 0.25 %.
+  CHECK(worst_with(0) < 0.26);
+  // ln 2 has the weight 1 / sqrt(1 + (0.69 / 0.04)^2) = 0.058: twice among the eight rows of a leaf
+  // it moves six others by 2 x 0.058 x 69 / 6 = 1.3 %. Least squares: by 17 %.
+  CHECK(worst_with(std::log(2.0)) < 1.3);
   CHECK(fit_residuals({}).empty());
 }
 
