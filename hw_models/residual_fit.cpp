@@ -97,6 +97,7 @@ class Booster {
   explicit Booster(const std::vector<ResidualRow>& rows) : of_row_(rows.size()) {
     for (std::size_t feature = 0; feature < residual_feature_count; ++feature) {
       std::vector<double> values;
+      values.reserve(rows.size());
       for (const ResidualRow& row : rows) values.push_back(row.place[feature]);
       cuts_[feature] = cuts_of(values);
       for (const double value : values) {
@@ -191,6 +192,7 @@ std::vector<ResidualTree> fit_residuals(const std::vector<ResidualRow>& rows,
   std::vector<ResidualTree> trees;
   if (rows.empty()) return trees;
   std::vector<double> left;
+  left.reserve(rows.size());
   for (const ResidualRow& row : rows) left.push_back(row.log_ratio);
   Booster booster{rows};
   for (int i = 0; i < options.trees; ++i) {
