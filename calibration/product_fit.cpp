@@ -28,7 +28,6 @@ constexpr double least_efficiency = 0.05;
 constexpr double first_efficiency = 0.65;
 constexpr double chosen_share = 0.003;  // of the rows, below which a tile is left out
 constexpr std::int64_t most_parts = 16;
-constexpr double residual_smoothness = 0.2;  // chosen on choosing rows
 
 /// Tiles of public kernels for tensor cores (NVIDIA/cutlass, default tiles of its generators).
 constexpr std::array<std::pair<int, int>, 8> tile_sides{
@@ -125,19 +124,6 @@ void drop_unused_tiles(const std::vector<MeasuredProduct>& products,
     }
   }
   library.tiles = std::move(kept);
-}
-
-/// Dense in rows of A up to 64, where libraries change kernels most; waves: around whole ones.
-std::vector<ResidualGrid> residual_points() {
-  return {{.points = {{{1, 4, 5, 16, 17, 64, 128, 256, 512, 1024, 2048, 4096, 16384},
-                       {32, 128, 512, 2048, 4096, 8192, 16384, 65536},
-                       {32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 65536},
-                       {}}},
-           .percent = {}},
-          {.points = {{{}, {}, {32, 512, 8192}, {0.01, 0.1, 0.3, 0.5,  0.7, 0.85, 1.0, 1.05, 1.2,
-                                                 1.5,  1.8, 2.0, 2.05, 2.3, 2.7,  3.0, 3.1,  3.5,
-                                                 4.0,  4.1, 4.5, 5,    6,   8,    16,  64}}},
-           .percent = {}}};
 }
 
 /// At most so many of the rows, evenly from all of the table.
@@ -252,20 +238,20 @@ double measured_product_us(const MatrixLibrary& library,
          residual_factor(library.pipelined->residuals, residual_place(shape, choice, on));
 }
 
-std::vector<ResidualGrid> fit_product_residuals(const MatrixLibrary& library,
+std::vector<ResidualTree> fit_product_residuals(const MatrixLibrary& library,
                                                 const std::vector<MeasuredProduct>& products,
                                                 DataType type,
                                                 const Device& device) {
   const PipelinedDevice on = pipelined_device(device, type, units_of(device));
   std::vector<ResidualRow> rows;
   for (const MeasuredProduct& product : products) {
-    if (product.use != RowUse::fit) continue;
+    if (product.use == RowUse::report) continue;
     const ProductShape shape = product_shape(
         kernel_of(product, type), *library.pipelined, on, OperandReading::as_measured);
     const PipelinedChoice choice = choice_of(library, shape, on);
     rows.push_back({residual_place(shape, choice, on), std::log(product.us / choice.time.us)});
   }
-  return fit_residuals(residual_points(), rows, residual_smoothness);
+  return fit_residuals(rows);
 }
 
 MatrixLibrary fit_products(const std::vector<MeasuredProduct>& products,

@@ -32,9 +32,9 @@ struct MeasuredProduct {
                                          DataType type,
                                          const Device& device);
 
-/// Residuals of the library on the rows that fit, on a grid of about 1200 points: m, n, k, and k
-/// with waves. Cost: seconds.
-[[nodiscard]] std::vector<ResidualGrid> fit_product_residuals(
+/// Residuals of the library on the rows that fit or choose; those that choose have chosen the
+/// trees' form and number, trees of the rows that fit alone. Cost: seconds.
+[[nodiscard]] std::vector<ResidualTree> fit_product_residuals(
     const MatrixLibrary& library,
     const std::vector<MeasuredProduct>& products,
     DataType type,

@@ -2,13 +2,14 @@
 #include "hw_models/library_reader.hpp"
 
 #include "hw_models/pipelined_product.hpp"
-#include "hw_models/residual_grid.hpp"
+#include "hw_models/residual_trees.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
+#include <optional>
 #include <string>
+#include <utility>
 
 namespace schedlab {
 namespace {
@@ -22,8 +23,6 @@ constexpr NumberRange microseconds{0, 1e6, false};
 constexpr NumberRange nanoseconds{0, 1e6, false};
 constexpr NumberRange factor{0.01, 100, false};
 constexpr NumberRange moves{0, 1000, false};
-constexpr NumberRange axis_points{1e-6, 1e9, false};
-constexpr NumberRange percent{-300, 300, false};
 
 DataType read_type(MachineReader& reader, const std::string& at) {
   const std::string word = reader.required_text(at, "a data type");
@@ -79,34 +78,11 @@ FittedValue read_fitted(MachineReader& reader, const std::string& at, const Numb
   return {.value = number.value, .low = number.low, .high = number.high};
 }
 
-std::vector<double> read_numbers(MachineReader& reader,
-                                 const std::string& at,
-                                 const NumberRange& range) {
-  std::vector<double> numbers;
-  for (const std::string& index : reader.children(at)) {
-    numbers.push_back(reader.plain_number(fmt::format("{}/{}", at, index), range));
-  }
-  return numbers;
-}
-
-ResidualGrid read_residuals(MachineReader& reader, const std::string& at) {
-  ResidualGrid grid;
-  for (std::size_t axis = 0; axis < residual_axis_count; ++axis) {
-    const std::string key = fmt::format("{}/{}", at, to_string(static_cast<ResidualAxis>(axis)));
-    std::vector<double>& points = grid.points[axis];
-    points = read_numbers(reader, key, axis_points);
-    if (points.size() == 1 || !std::ranges::is_sorted(points, std::less_equal<>{})) {
-      reader.reject(key, "no axis", "at least two numbers, each greater than the one before");
-    }
-  }
-  grid.percent = read_numbers(reader, at + "/percent", percent);
-  const std::size_t points = point_count(grid);
-  if (grid.percent.size() != points || points == 1) {
-    reader.reject(at + "/percent",
-                  fmt::format("{} numbers", grid.percent.size()),
-                  fmt::format("one for each of the {} points of the axes", points));
-  }
-  return grid;
+ResidualTree read_residuals(MachineReader& reader, const std::string& at) {
+  constexpr const char* expected = "a tree of residuals, such as \"m16 -3 k512 2.5 0.1\"";
+  std::optional<ResidualTree> tree = tree_of(reader.required_text(at, expected));
+  if (!tree) reader.reject(at, "no tree", expected);
+  return *std::move(tree);
 }
 
 /// Tiles and parameters of pipelined kernels, where the file has them.

@@ -5,6 +5,7 @@
 #include "hw_models/fitted_json.hpp"
 #include "hw_models/json_leaves.hpp"
 #include "hw_models/machine_spec.hpp"
+#include "hw_models/residual_trees.hpp"
 #include "sim/base/error.hpp"
 #include "sim/machine/kernel_profile.hpp"
 
@@ -105,22 +106,6 @@ Json fitted_json(const FittedValue& fitted) {
           {"high", whole_or_real(fitted.high)}};
 }
 
-Json residuals_json(const std::vector<ResidualGrid>& grids) {
-  Json list = Json::array();
-  for (const ResidualGrid& grid : grids) {
-    Json json = Json::object();
-    const auto put = [&](std::string_view key, const std::vector<double>& numbers) {
-      for (const double number : numbers) json[std::string{key}].push_back(whole_or_real(number));
-    };
-    for (std::size_t axis = 0; axis < residual_axis_count; ++axis) {
-      put(to_string(static_cast<ResidualAxis>(axis)), grid.points[axis]);
-    }
-    put("percent", grid.percent);
-    list.push_back(std::move(json));
-  }
-  return list;
-}
-
 Json library_json(const MatrixLibrary& library) {
   Json json{{"name", library.name}, {"types", Json::array()}, {"tiles", Json::array()}};
   for (const DataType type : library.types) {
@@ -142,8 +127,8 @@ Json library_json(const MatrixLibrary& library) {
                                    {"low", whole_or_real(one.low)},
                                    {"high", whole_or_real(one.high)}});
     }
-    if (!library.pipelined->residuals.empty()) {
-      json["residuals"] = residuals_json(library.pipelined->residuals);
+    for (const ResidualTree& tree : library.pipelined->residuals) {
+      json["residuals"].push_back(tree_text(tree));
     }
     json[library.assumed ? "assumed" : "fitted"] = library.source;
     return json;

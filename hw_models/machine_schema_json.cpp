@@ -6,6 +6,7 @@
 #include "hw_models/machine_numbers.hpp"
 #include "hw_models/machine_spec.hpp"
 #include "hw_models/pipelined_product.hpp"
+#include "hw_models/residual_trees.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -59,18 +60,15 @@ Json rates_by_type() {
 }
 
 Json residuals_schema() {
-  Json properties = Json::object();
-  for (const std::string& axis : enum_names<ResidualAxis>()) {
-    properties[axis] = {
-        {"type", "array"}, {"minItems", 2}, {"items", bare_number(1e-6, 1e9, false)}};
+  std::string text =
+      "A regression tree of 100 ln(measured / model), in preorder: a letter and a number ask "
+      "whether a product has at most so much, and what follows holds for yes, then for no; a "
+      "number alone is the residual. Trees add up. Letters:";
+  for (const ResidualFeatureInfo& info : residual_features()) {
+    text += fmt::format(" {} {};", info.letter, info.meaning);
   }
-  properties["percent"] = {
-      {"type", "array"}, {"minItems", 2}, {"items", bare_number(-300, 300, false)}};
-  Json schema = object(std::move(properties), {"percent"});
-  schema["description"] =
-      "100 ln(measured / model) at the points of the axes, the last one fastest; linear between "
-      "them in the axes' logarithms. Several grids add up.";
-  return schema;
+  text.back() = '.';
+  return {{"type", "string"}, {"minLength", 1}, {"description", text}};
 }
 
 /// Tiles and parameters with their intervals.

@@ -19,6 +19,7 @@ constexpr double resident_area = 128 * 128;  // elements of the results that a u
 constexpr double most_residents = 4;         // assumed
 constexpr double weights_in_turn = 6;        // aiconfigurator, collect_gemm.py: outside_loop_count
 constexpr double most_waves = 4;             // with more of them k is not split // assumed
+constexpr double padded_rows = 64;           // rows of a common tile
 constexpr double sum_bytes = 4;              // split-k adds in fp32
 constexpr double per_gb_per_s = 1e3;         // bytes per us
 
@@ -189,7 +190,25 @@ PipelinedTime pipelined_time(const PipelinedProducts& library,
 ResidualPlace residual_place(const ProductShape& shape,
                              const PipelinedChoice& choice,
                              const PipelinedDevice& device) {
-  return {shape.m, shape.n, shape.k, choice.time.tiles / device.units};
+  // Libraries choose kernels by how well whole waves of common tiles fill the units.
+  const auto tail = [&](double tile_m, double tile_n) {
+    const double waves =
+        whole(shape.m / tile_m) * whole(shape.n / tile_n) * shape.products / device.units;
+    return whole(waves) / waves;
+  };
+  const PipelinedTime& time = choice.time;
+  return {shape.m,
+          shape.n,
+          shape.k,
+          shape.m * shape.n,
+          whole(shape.m / padded_rows) * padded_rows / shape.m,
+          time.us,
+          time.compute_us / time.memory_us,
+          time.tiles / device.units,
+          tail(128, 256),
+          tail(256, 128),
+          tail(128, 128),
+          tail(64, 64)};
 }
 
 PipelinedChoice choose_pipelined(const PipelinedProducts& library,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "hw_models/residual_grid.hpp"
+#include "hw_models/residual_trees.hpp"
 #include "sim/graph/task.hpp"
 #include "sim/machine/matrix_library.hpp"
 

@@ -99,7 +99,7 @@ CostModelInfo tiled_gemm() {
                    .default_value = std::string{to_string(ProductTimes::model)},
                    .doc = "What products of the machine's pipelined libraries take: model (the "
                           "fitted formula) or measured (with the residuals of measured products "
-                          "around it, where the machine has a grid of them).",
+                          "around it, where the machine has any).",
                    .allowed = enum_names<ProductTimes>()}},
       .make = [](const Options& options) -> std::unique_ptr<CostModel> {
         return std::make_unique<TiledGemm>(GemmOptions{

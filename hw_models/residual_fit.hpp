@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "hw_models/residual_grid.hpp"
+#include "hw_models/residual_trees.hpp"
 
 #include <vector>
 
@@ -12,15 +12,17 @@ struct ResidualRow {
   double log_ratio = 0;  ///< ln(measured / model)
 };
 
-/// The percentages of `grids`, of which only `points` are read: least squares of what the sum of
-/// all grids leaves of the rows, plus neighbour differences^2 x smoothness and values^2 x 0.05 in
-/// place of rows where there are none. Rows count by weights 1 / sqrt(1 + (left / 3 %)^2), set
-/// anew three times. Rounded to whole ones.
-///
-/// Shapes   rows: any number, places above 0 on the axes in use.
-/// Cost     4 x (points of all grids)^3 / 3: seconds for some thousand points.
-[[nodiscard]] std::vector<ResidualGrid> fit_residuals(std::vector<ResidualGrid> grids,
-                                                      const std::vector<ResidualRow>& rows,
-                                                      double smoothness);
+struct ResidualFitOptions {
+  int trees = 50;
+  int leaves = 100;  ///< of a tree, at most
+};
+
+/// Gradient-boosted regression trees (Friedman, Annals of Statistics 29, 2001): each is fitted to
+/// what those before it leave, and 20 % of it count. A leaf is split where that lessens the
+/// weighted squares most, until there are `leaves`; none has fewer than 8 rows. Rows count by
+/// weights 1 / sqrt(1 + (left / 4 %)^2), set anew for each tree. Deterministic; no trees without
+/// rows. Cost: less than a second for ten thousand rows.
+[[nodiscard]] std::vector<ResidualTree> fit_residuals(const std::vector<ResidualRow>& rows,
+                                                      const ResidualFitOptions& options = {});
 
 }  // namespace schedlab

@@ -87,22 +87,37 @@ struct EnumNames<ProductParameter> {
 };
 inline constexpr std::size_t product_parameter_count = 17;
 
-/// What residuals of a model are listed by; C[m, n] = A[m, k] * B[k, n], waves: tiles over units.
-enum class ResidualAxis : std::uint8_t { m, n, k, waves };
-template <>
-struct EnumNames<ResidualAxis> {
-  static constexpr auto names = name_list("m", "n", "k", "waves");
+/// What trees of residuals ask about a product C[m, n] = A[m, k] * B[k, n];
+/// hw_models/residual_trees.hpp has meanings.
+enum class ResidualFeature : std::uint8_t {
+  m,
+  n,
+  k,
+  results,
+  padding,
+  us,
+  balance,
+  waves,
+  tail_128x256,
+  tail_256x128,
+  tail_128x128,
+  tail_64x64,
 };
-inline constexpr std::size_t residual_axis_count = 4;
+inline constexpr std::size_t residual_feature_count = 12;
 
-/// Residuals of a model at the points of a grid, linear between them in the logarithms of the axes,
-/// beyond them as at the nearest.
-struct ResidualGrid {
-  /// Rising, above 0; at least two, or none where the residuals do not depend on the axis.
-  std::array<std::vector<double>, residual_axis_count> points{};
-  std::vector<double> percent{};  ///< 100 ln(measured / model), the last axis fastest
+/// A regression tree: 100 ln(measured / model) by questions. Nodes in preorder: a question's first
+/// answer is the node after it.
+struct ResidualTree {
+  struct Node {
+    double number = 0;            ///< at most so much of `asked`; of a leaf the value, in per cent
+    std::uint16_t otherwise = 0;  ///< the node for more; 0: a leaf
+    ResidualFeature asked = ResidualFeature::m;
 
-  friend bool operator==(const ResidualGrid&, const ResidualGrid&) = default;
+    friend bool operator==(const Node&, const Node&) = default;
+  };
+  std::vector<Node> nodes{};  ///< at least a leaf
+
+  friend bool operator==(const ResidualTree&, const ResidualTree&) = default;
 };
 
 /// Measured over predicted time of products with up to so many rows of A, more than the interval
@@ -120,7 +135,7 @@ inline constexpr double product_interval_coverage = 0.9;
 struct PipelinedProducts {
   std::array<FittedValue, product_parameter_count> values{};
   std::vector<FittedValue> efficiencies{};   ///< by tile; GemmTile::efficiency is their value
-  std::vector<ResidualGrid> residuals{};     ///< products `measured` add them; none: not known
+  std::vector<ResidualTree> residuals{};     ///< products `measured` add them; none: not known
   std::vector<ProductInterval> intervals{};  ///< by rising rows; none: not known
 
   [[nodiscard]] FittedValue& of(ProductParameter parameter) {

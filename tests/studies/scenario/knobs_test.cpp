@@ -144,8 +144,8 @@ TEST_CASE("results are called calibrated where the machine was calibrated on suc
   CHECK(evidence("bf16", "h100", R"("roofline")") == CostEvidence::data_sheet);
   const std::string alone = R"({"name": "tiled_gemm", "library": "none"})";
   CHECK(evidence("bf16", "h100", alone) == CostEvidence::data_sheet);
-  const std::string grid = R"({"name": "tiled_gemm", "products": "measured"})";
-  CHECK(evidence("bf16", "h100", grid) == CostEvidence::calibrated);
+  const std::string measured = R"({"name": "tiled_gemm", "products": "measured"})";
+  CHECK(evidence("bf16", "h100", measured) == CostEvidence::calibrated);
 }
 
 }  // namespace
