@@ -34,14 +34,17 @@ void Progress::update(std::uint64_t done) {
   last_ = now;
   const double seconds = std::chrono::duration<double>(now - started_).count();
   const double rate = static_cast<double>(done - first_) / seconds;
-  const double left = rate > 0 ? static_cast<double>(total_ - done) / rate : 0;
-  const std::string line = fmt::format("{} of {} {}, {:.{}f}/s, {} left",
-                                       done,
-                                       total_,
-                                       things_,
-                                       rate,
-                                       rate < 10 ? 1 : 0,
-                                       duration_words(left));
+  const bool known = total_ != 0;
+  const double left =
+      known && rate > 0 && total_ > done ? static_cast<double>(total_ - done) / rate : 0;
+  const std::string line =
+      fmt::format("{}{} {}, {:.{}f}/s{}",
+                  done,
+                  known ? fmt::format(" of {}", total_) : std::string{},
+                  things_,
+                  rate,
+                  rate < 10 ? 1 : 0,
+                  known ? fmt::format(", {} left", duration_words(left)) : std::string{});
   if (terminal_.interactive) {
     terminal_.err << '\r' << line << "\x1b[K" << std::flush;  // ESC [K: clear the rest of the line
   } else {

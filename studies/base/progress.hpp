@@ -13,7 +13,7 @@ namespace schedlab {
 /// rewritten five times a second, otherwise a new line every five seconds.
 class Progress {
  public:
-  /// `things`: what is counted.
+  /// `things`: what is counted. `total`: 0 while it is not known, so that no time is promised.
   Progress(const Terminal& terminal,
            std::uint64_t total,
            std::uint64_t already_done,
