@@ -405,8 +405,9 @@ class Reader : private plan_json::Document {
       fail(pointer(),
            shown(value),
            fmt::format("the name or number of one of the {} tasks", tasks),
-           near.empty() ? "a plan belongs to the graph that it was made for"
-                        : fmt::format("the closest name is \"{}\"", near));
+           (near.empty() ? std::string{} : fmt::format("the closest name is \"{}\"; ", near)) +
+               "a plan belongs to the graph that it was made for: of one run, and of one "
+               "granularity");
     }
     return match.task;
   }
