@@ -187,6 +187,11 @@ TEST_CASE("an unknown task is named with its place and the closest task") {
       "run, and of one granularity");
 }
 
+TEST_CASE("a number beyond the tasks says that plans belong to their graph") {
+  CHECK(problem_of(document(R"json(["launch", 0, 6])json"))
+            .hint.starts_with("a plan belongs to the graph that it was made for"));
+}
+
 TEST_CASE("a name that two tasks have is refused, the number is not") {
   const InputProblem problem = problem_of(document(R"json(["launch", 0, "twin"])json"));
   CHECK(problem.expected == "a name that only one task has");
