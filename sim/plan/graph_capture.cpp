@@ -298,8 +298,10 @@ void expect_private_events(const Plan& plan) {
 
 Plan capture_graphs(const Plan& eager, const CaptureOptions& options) {
   if (!eager.graphs.empty()) {
-    throw InfeasibleError(
-        fmt::format("plan \"{}\" has graphs already and cannot be captured", eager.policy));
+    throw InfeasibleError(fmt::format(
+        "plan \"{}\" has graphs already and cannot be captured\n  leave out \"launch\": "
+        "the plan launches its graphs as it is",
+        eager.policy));
   }
   expect_no_legacy_stream(eager);
   if (eager.hosts.size() > 1) expect_private_events(eager);

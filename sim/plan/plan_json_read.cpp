@@ -15,6 +15,8 @@ namespace {
 using nlohmann::json;
 using plan_json::shown;
 
+constexpr const char* of_its_graph =
+    "a plan belongs to the graph that it was made for: of one run, and of one granularity";
 constexpr std::uint64_t index_limit = 0xFFFFFFFEU;  // the largest number an id may have
 
 /// Where in the document we are; the text is made only when something is wrong.
@@ -397,7 +399,8 @@ class Reader : private plan_json::Document {
         fail(pointer(),
              shown(value),
              tasks == 0 ? std::string{"no task: the graph has none"}
-                        : fmt::format("the number of a task, 0 to {}", tasks - 1));
+                        : fmt::format("the number of a task, 0 to {}", tasks - 1),
+             of_its_graph);
       }
       return TaskId{static_cast<std::uint32_t>(value.get<std::uint64_t>())};
     }
@@ -414,8 +417,8 @@ class Reader : private plan_json::Document {
       fail(pointer(),
            shown(value),
            fmt::format("the name or number of one of the {} tasks", tasks),
-           near.empty() ? "a plan belongs to the graph that it was made for"
-                        : fmt::format("the closest name is \"{}\"", near));
+           (near.empty() ? std::string{} : fmt::format("the closest name is \"{}\"; ", near)) +
+               of_its_graph);
     }
     return match.task;
   }

@@ -112,8 +112,9 @@ class Repetition {
 
 Plan repeat_plan(const Plan& once, const RepeatOptions& options) {
   if (!once.messages.empty()) {
-    throw InfeasibleError(
-        fmt::format("plan \"{}\" sends messages and cannot be run several times", once.policy));
+    throw InfeasibleError(fmt::format(
+        "plan \"{}\" sends messages and cannot be run several times\n  leave out \"runs\"",
+        once.policy));
   }
   constexpr std::uint64_t max_tasks = std::numeric_limits<std::uint32_t>::max();
   if (std::uint64_t{options.runs} * options.tasks >= max_tasks) {

@@ -68,6 +68,16 @@ void expect_one_device(const EmittedPlan& emitted) {
   }
 }
 
+/// Is it the plan of the file? Throws InfeasibleError, and InputError of another graph.
+void expect_same(const FullRun& run, const fs::path& file) {
+  const TaskGraph& graph = *run.scenario.problem->graph;
+  if (plan_from_json(read_file(file), graph, file.string()) == run.plan) return;
+  refuse_plan(fmt::format(
+      "{} is not the plan that the spec beside it makes; emit a spec of one run on one rank, and "
+      "--plan with a plan of that",
+      file.string()));
+}
+
 /// Cut as the plan's tasks are: as the policy wants it, else in the first way that has its tasks.
 /// Throws InputError if none has.
 ScenarioAs cut_of_plan(ScenarioSpace& space, const Scenario& scenario, const fs::path& file) {
@@ -132,8 +142,12 @@ EmittedPlan load_checked_plan(const std::string& input,
   emitted.title = fmt::format("{}: {} on {}", given.name, policy, machine);
   Granularity granularity = scenario.granularity;
   Simulation made;
-  if (plan.empty()) {
+  // plan_file reads plans of what a policy plans, one run on one rank; a folder's of more is made
+  // again.
+  const bool of_more = folder && plan_file.empty() && scenario.problem->planned != nullptr;
+  if (plan.empty() || of_more) {
     made = simulate(given_space, scenario, emitted.title, stop);
+    if (of_more) expect_same(made.run, plan);
   } else {
     const Spec spec = with_plan(given, scenario, plan);
     const Grid grid(spec);

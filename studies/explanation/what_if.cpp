@@ -254,12 +254,17 @@ class WhatIfStudy {
   void merge() {
     const std::uint32_t streams = streams_in_use(run_.plan);
     const auto on = [&](const char* name, std::uint32_t count) {
-      add(name, fmt::format("the same calls on {} of {} streams", count, streams), [&] {
+      const std::string what =
+          run_.plan.graphs.empty()
+              ? fmt::format("the same calls on {} of {} streams", count, streams)
+              : "the same calls on one stream";
+      add(name, what, [&] {
+        expect_eager();
         if (streams <= count) throw InfeasibleError("the run uses one stream");
         return checked(run_.platform, merge_streams(run_.plan, count));
       });
     };
-    if (streams > 2) on("streams_half", streams / 2);
+    if (streams > 2 && run_.plan.graphs.empty()) on("streams_half", streams / 2);
     on("streams_1", 1);
   }
 

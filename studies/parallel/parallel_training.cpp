@@ -211,6 +211,22 @@ void move_path(const ParallelSpec& spec,
   json[key] = detail::moved_path(spec, json[key].get<std::string>(), folder);
 }
 
+/// The model decides shapes of samples; those of other data would be looked for in vain. Throws
+/// InputError.
+void expect_samples_of_model(const ParallelSpec& spec) {
+  const Json::json_pointer at{"/data/kind"};
+  const Json training = spec.training.empty() ? Json::object() : Json::parse(spec.training);
+  if (!training.contains(at) || !training[at].is_string()) return;
+  const std::string kind = training[at];
+  const bool reads = spec.model == "gpt";
+  if (reads == (kind == "text")) return;
+  throw InputError({.file = spec.file,
+                    .pointer = "/training/data/kind",
+                    .found = fmt::format("\"{}\" for layers of kind \"{}\"", kind, spec.model),
+                    .expected = reads ? "\"text\"" : "pictures: \"file\", \"idx\" or \"synthetic\"",
+                    .hint = {}});
+}
+
 }  // namespace
 
 bool has_training(const ParallelSpec& spec) {
@@ -228,6 +244,7 @@ void expect_training(const ParallelSpec& spec) {
   }
   const TrainedNet net = net_of(spec);
   if (!net.refused.empty()) return;
+  expect_samples_of_model(spec);
   const auto layers = static_cast<std::int64_t>(net.layers.size());
   static_cast<void>(
       checked_training(spec, training_json(spec, net, {}, {layers}, "pipeline_flush")));

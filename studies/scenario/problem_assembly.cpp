@@ -9,6 +9,8 @@
 #include "workloads/transforms/data_parallel.hpp"
 #include "workloads/transforms/repeat_runs.hpp"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 namespace schedlab {
@@ -91,11 +93,32 @@ PreparedProblem one_run(const ProblemParts& parts) {
   return made;
 }
 
+/// Time is a number of picoseconds of 64 bits, which adds up without checks. Throws InfeasibleError
+/// where tasks and launches, one after the other, come near its end. Cost: O(tasks).
+void expect_countable_time(const PreparedProblem& made, std::uint32_t runs) {
+  // Half of the range; the rest is for gaps, and for kernels that slow each other.
+  const double longest = to_seconds(Duration::max()) / 2;
+  const double launch = to_seconds(made.machine->platform.hosts[HostId{0}].operator_cost());
+  double seconds = 0;
+  for (const TaskId task : made.graph->tasks()) {
+    seconds += to_seconds(made.costs.duration(task)) + made.costs.entry(task).launches * launch;
+  }
+  if (seconds * runs < longest) return;
+  constexpr double day = 86400;
+  throw InfeasibleError(
+      fmt::format("tasks and launches take {:.3g} days one after the other, and at most {:.0f} can "
+                  "be simulated\n  check the shapes of the workload, the rates and host times of "
+                  "the machine, and runs",
+                  seconds * runs / day,
+                  longest / day));
+}
+
 }  // namespace
 
 PreparedProblem assemble_problem(const ProblemParts& parts) {
   const LaunchChoice& launch = parts.launch;
   PreparedProblem made = one_run(parts);
+  expect_countable_time(made, launch.runs);
   if (launch.mode == LaunchMode::sink && sunk_copies(launch.sink) > 0) {
     TaskGraph graph = with_sunk_copies(*made.graph, launch.sink, made.machine->platform);
     made = grown(std::move(made), std::move(graph), *parts.costs);

@@ -181,7 +181,15 @@ TEST_CASE("an unknown task is named with its place and the closest task") {
   CHECK(problem.pointer == "/hosts/0/calls/1/2");
   CHECK(problem.found == "\"cell(0,2)\"");
   CHECK(problem.expected == "the name or number of one of the 6 tasks");
-  CHECK(problem.hint == "the closest name is \"cell(0,0)\"");
+  CHECK(
+      problem.hint ==
+      "the closest name is \"cell(0,0)\"; a plan belongs to the graph that it was made for: of one "
+      "run, and of one granularity");
+}
+
+TEST_CASE("a number beyond the tasks says that plans belong to their graph") {
+  CHECK(problem_of(document(R"json(["launch", 0, 6])json"))
+            .hint.starts_with("a plan belongs to the graph that it was made for"));
 }
 
 TEST_CASE("a name that two tasks have is refused, the number is not") {

@@ -7,6 +7,7 @@
 #include "tests/support/verb_session.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <filesystem>
 #include <string>
@@ -98,6 +99,52 @@ TEST_CASE("emit writes the plan that lies in the folder, and refuses one that is
                        doctest::Contains("the plan is not emitted: it is not right"),
                        InfeasibleError);
   CHECK(!std::filesystem::exists(options.out));
+}
+
+TEST_CASE("emit takes the folder of several runs, whose plan names the tasks of all of them") {
+  for (const char* launch :
+       {R"({"name": "eager", "runs": 3})", R"({"name": "graph_launch", "runs": 3})"}) {
+    Simulated at;
+    CAPTURE(std::string{launch});
+    std::string several = spec_text;
+    several.insert(several.rfind('}'), fmt::format(R"(, "launch": {})", launch));
+    write_file_atomically(at.spec, several);
+    SimulateOptions again{.spec = at.spec, .out = at.run, .overwrite = true};
+    REQUIRE(at.session.call(again) == exit_done);
+    EmitOptions options = at.options(at.spec);
+    options.json = true;
+    REQUIRE(at.session.call(options) == exit_done);
+    CHECK(at.session.printed().at("tasks") == 18);
+    const std::string of_spec = read_file(options.out);
+    options = at.options(at.run);
+    options.overwrite = true;
+    REQUIRE(at.session.call(options) == exit_done);
+    CHECK(read_file(options.out) == of_spec);
+    const auto file = std::filesystem::path(at.run) / "plan.json";
+    std::string plan = read_file(file);
+    plan.replace(plan.find("\"diagonal_0\""), 12, "\"other\"");
+    write_file_atomically(file, plan);
+    CHECK_THROWS_WITH_AS(static_cast<void>(at.session.call(options)),
+                         doctest::Contains("is not the plan that the spec beside it makes; emit"),
+                         InfeasibleError);
+  }
+}
+
+TEST_CASE("emit refuses the folder of several ranks as it refuses their spec") {
+  Simulated at;
+  std::string ranks = spec_text;
+  ranks.replace(ranks.find("\"layers\""), 0, R"("pass": "backward", )");
+  ranks.insert(ranks.rfind('}'), R"(, "ranks": 2)");
+  ranks.replace(ranks.find("v100"), 4, "h200");
+  write_file_atomically(at.spec, ranks);
+  SimulateOptions again{.spec = at.spec, .out = at.run, .overwrite = true};
+  REQUIRE(at.session.call(again) == exit_done);
+  for (const std::string& input : {at.spec, at.run}) {
+    CAPTURE(input);
+    CHECK_THROWS_WITH_AS(static_cast<void>(at.session.call(at.options(input))),
+                         doctest::Contains("it has 2 host threads"),
+                         InfeasibleError);
+  }
 }
 
 TEST_CASE("emit says what is wrong with its input") {

@@ -363,6 +363,13 @@ TEST_CASE("explain: which streams are bound to which units, and what that costs"
   });
   REQUIRE(undivided != changes.end());
   CHECK(undivided->at("makespan_ps") == whole.at("makespan_ps"));
+  // Streams of device graphs are not merged, and their number is not told.
+  const auto merged = std::find_if(changes.begin(), changes.end(), [](const json& change) {
+    return change.at("name") == "streams_1";
+  });
+  REQUIRE(merged != changes.end());
+  CHECK(merged->at("description") == "the same calls on one stream");
+  CHECK(merged->at("note") == "the run launches device graphs already");
   CHECK(read_file(fs::path{session.path("divided")} / "timeline.svg").find("of 132 units]") !=
         std::string::npos);
   static_cast<void>(session.call(SchemaOptions{.which = "explanation"}));

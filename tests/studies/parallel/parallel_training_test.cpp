@@ -185,6 +185,13 @@ TEST_CASE("a training that cannot be is refused before the search, or said after
   CHECK(message(small_gpt,
                 R"({"training": {"data": {"kind": "text", "path": "text.txt"}, "iteration": 3}})")
             .find("iteration") != std::string::npos);
+  CHECK(message(R"({"kind": "mnist_cnn", "image": 10, "classes": 4})", on_text)
+            .find("/training/data/kind: found \"text\" for layers of kind \"mnist_cnn\", expected "
+                  "pictures") != std::string::npos);
+  CHECK(message(small_gpt,
+                R"({"training": {"data": {"kind": "synthetic", "classes": 4, "samples": 100}}})")
+            .find("/training/data/kind: found \"synthetic\" for layers of kind \"gpt\", expected "
+                  "\"text\"") != std::string::npos);
 
   json tied = json::parse(small_gpt);
   tied["tied"] = true;

@@ -86,10 +86,11 @@ std::size_t run_all(const std::string& workload,
 void expect_known(const std::set<std::string>& refusals) {
   for (const std::string& refusal : refusals) {
     CAPTURE(refusal);
-    const bool known = refusal == "launch sink runs a model as one task" ||
-                       refusal.starts_with("data_parallel: the graph has no gradients") ||
-                       refusal.find("placed as") != std::string::npos ||
-                       refusal.ends_with("sends messages and cannot be run several times");
+    const bool known =
+        refusal == "launch sink runs a model as one task" ||
+        refusal.starts_with("data_parallel: the graph has no gradients") ||
+        refusal.find("placed as") != std::string::npos ||
+        refusal.find("sends messages and cannot be run several times") != std::string::npos;
     CHECK(known);
   }
 }

@@ -59,6 +59,17 @@ std::string note_of(const std::string& text) {
   return ScenarioRunner(space).run(0, true).note;
 }
 
+TEST_CASE("time that 64 bits do not count is refused, be it of launches or of runs") {
+  const std::string at_most = "tasks and launches take";
+  // 12 launches of 1e12 us are 1.2e19 ps, of 2^63; 1000 runs of 12 tasks of 1e9 us 1.2e19 ps.
+  CHECK(note_of(chain_spec(1, R"("launch_us": 1e12)", R"("eager")")).find(at_most) == 0);
+  CHECK(note_of(chain_spec(1e9, R"("launch_us": 1)", R"({"name": "eager", "runs": 1000})"))
+            .find(at_most) == 0);
+  // 3.6e18 ps: the last task starts when it is launched.
+  const auto all = run_all(chain_spec(1, R"("launch_us": 3e11)", R"("eager")"));
+  CHECK(all.at(0).makespan == Duration{12 * 300'000'000'000'000'000 + 1'000'000});
+}
+
 TEST_CASE("programmatic launches and urgent units are axes, and their bounds hold") {
   const auto spec = [](const std::string& policy, const std::string& launch) {
     return R"({"workload": {"kind": "lstm", "pass": "training", "layers": 2, "steps": 4, "batch": 16,
