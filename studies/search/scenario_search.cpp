@@ -34,7 +34,12 @@ FoundSchedule search_case(ScenarioSpace& space,
     return stop_requested(settings.stop) || (limit > 0 && clock.seconds() > limit);
   };
   const auto choices =
-      search_choices(space, spec_file, settings.start, settings.scatter, settings.stop, enough);
+      search_choices(space,
+                     spec_file,
+                     settings.start,
+                     settings.scatter,
+                     settings.stop,
+                     {.enough = enough, .evaluations = settings.limits.evaluations});
   Islands islands{choices, settings};
   islands.search(clock);
   const SearchChoice& chosen = choices[islands.choice()];

@@ -5,6 +5,7 @@
 #include "policies/search.hpp"
 #include "sim/base/error.hpp"
 #include "sim/bounds/ladder.hpp"
+#include "sim/plan/dispatching_policy.hpp"
 #include "studies/scenario/problem_bounds.hpp"
 
 #include <fmt/format.h>
@@ -24,6 +25,8 @@ namespace {
 constexpr std::uint64_t max_scenarios = 256;
 constexpr LadderOptions thorough{
     .energetic_work = 4'000'000, .tightening_work = 200'000'000, .refutation_work = 2'000'000'000};
+/// Of a refutation for each evaluation, so that few evaluations do not wait for bounds; assumed.
+constexpr std::uint64_t refutation_work_per_evaluation = 10'000'000;
 
 /// Keys of a workload that say how its work is cut, not what it is.
 constexpr std::array<std::string_view, 10> ways_to_cut{"/workload/granularity",
@@ -71,6 +74,19 @@ void expect_scatter(const Scenario& scenario, const Scatter& scatter) {
        .hint = "add it, or leave out --samples"});
 }
 
+void expect_plan_ahead(const Scenario& scenario,
+                       const Problem& problem,
+                       const std::string& spec_file) {
+  const auto online = scenario.online(problem);
+  if (dynamic_cast<const DispatchingPolicy*>(online.get()) == nullptr) return;
+  throw InputError(
+      {.file = spec_file,
+       .pointer = "/policy/dispatch",
+       .found = fmt::format("{} that decides while the run goes on", scenario.made_policy().name()),
+       .expected = "policies that plan ahead, as a search does",
+       .hint = "leave out dispatch, and simulate such a run beside the plan found"});
+}
+
 using ChoiceKey = std::tuple<Granularity, std::uint64_t, std::uint64_t>;
 using Choices = std::map<ChoiceKey, SearchChoice>;
 
@@ -85,14 +101,18 @@ Duration shortest(const std::vector<ScoredPlan>& plans) {
 
 /// Of whatever ranks, runs and draws there are. None holds for all plans where what a task takes
 /// depends on what caches hold.
-void set_bounds(SearchChoice& choice, const Scatter& scatter, const EnoughBounds& enough) {
+void set_bounds(SearchChoice& choice, const Scatter& scatter, const BoundEffort& effort) {
   const PreparedProblem& prepared = *choice.scenario.problem;
   if (prepared.caches != nullptr) return;
   choice.bounds = prepared.bounds;
   if (prepared.planned == nullptr) {
     const BoundedProblem bounded{prepared, choice.scenario.launch};
     LadderOptions options = thorough;
-    if (enough) options.enough = &enough;
+    if (effort.enough) options.enough = &effort.enough;
+    if (effort.evaluations != 0 &&
+        effort.evaluations < options.refutation_work / refutation_work_per_evaluation) {
+      options.refutation_work = effort.evaluations * refutation_work_per_evaluation;
+    }
     if (scatter.samples == 0) options.shortest = shortest(choice.plans);
     choice.ladder = bound_ladder(bounded.problem(), options);
     set_ladder(choice.bounds, bounded.problem(), choice.ladder);
@@ -105,7 +125,7 @@ void set_bounds(SearchChoice& choice, const Scatter& scatter, const EnoughBounds
 SearchChoice& choice_of(const ScenarioSpace& space,
                         const Scenario& scenario,
                         const Scatter& scatter,
-                        const EnoughBounds& enough,
+                        const BoundEffort& effort,
                         Choices& choices) {
   // Where the workload has its granularity, those of the policies make no difference.
   const std::uint64_t workload = scenario.part(Part::workload);
@@ -117,7 +137,7 @@ SearchChoice& choice_of(const ScenarioSpace& space,
   choice.scenario = scenario;
   choice.plans = plans_of_policies(scenario.problem->part_to_plan().problem(),
                                    scored_as(choice.scenario, scatter));
-  set_bounds(choice, scatter, enough);
+  set_bounds(choice, scatter, effort);
   return choice;
 }
 
@@ -125,7 +145,7 @@ SearchChoice& choice_of(const ScenarioSpace& space,
 void add_granularities(ScenarioSpace& space,
                        const Scatter& scatter,
                        const StopFlag* stop,
-                       const EnoughBounds& enough,
+                       const BoundEffort& effort,
                        Choices& choices) {
   for (std::uint64_t number = 0; number < space.grid().size(); ++number) {
     if (!space.components().follows_policy(space.grid().part_index(number, Part::workload)))
@@ -135,7 +155,7 @@ void add_granularities(ScenarioSpace& space,
         (void)choice_of(space,
                         space.scenario(number, {.granularity = granularity}, stop),
                         scatter,
-                        enough,
+                        effort,
                         choices);
       } catch (const InputError&) {
         // The workload cannot be cut so.
@@ -191,17 +211,18 @@ std::vector<SearchChoice> search_choices(ScenarioSpace& space,
                                          const SearchStart& start,
                                          const Scatter& scatter,
                                          const StopFlag* stop,
-                                         const EnoughBounds& enough) {
+                                         const BoundEffort& effort) {
   expect_one_case(space.grid(), spec_file);
   Choices found;
   for (std::uint64_t number = 0; number < space.grid().size(); ++number) {
     const Scenario scenario = space.scenario(number, {}, stop);
     expect_scatter(scenario, scatter);
-    SearchChoice& choice = choice_of(space, scenario, scatter, enough, found);
     const Problem planned = scenario.problem->part_to_plan().problem();
+    expect_plan_ahead(scenario, planned, spec_file);
+    SearchChoice& choice = choice_of(space, scenario, scatter, effort, found);
     add_plan(choice, scored_as(choice.scenario, scatter), scenario.made_policy().plan(planned));
   }
-  add_granularities(space, scatter, stop, enough, found);
+  add_granularities(space, scatter, stop, effort, found);
   if (!start.file.empty()) {
     const auto policy = make_policy("plan_file", {{"path", start.file}});
     const auto plan = [&](const Problem& problem) { return policy->plan(problem); };

@@ -31,8 +31,12 @@ struct SearchStart {
   std::optional<Plan> plan{};
 };
 
-/// True once no more time is to go into bounds, which are then the best so far; empty: never.
-using EnoughBounds = std::function<bool()>;
+/// How much may go into bounds.
+struct BoundEffort {
+  /// True once no more time is to go into them, which are then the best so far; empty: never.
+  std::function<bool()> enough{};
+  std::uint64_t evaluations = 0;  ///< of the search: few get little work; 0: no limit
+};
 
 /// All that the scenarios of a spec leave to choose: policies, which only are where to begin, the
 /// launch mode, and of the workload accumulation, slices of the batch and granularity: where the
@@ -45,6 +49,6 @@ using EnoughBounds = std::function<bool()>;
                                                        const SearchStart& start,
                                                        const Scatter& scatter,
                                                        const StopFlag* stop,
-                                                       const EnoughBounds& enough);
+                                                       const BoundEffort& effort);
 
 }  // namespace schedlab

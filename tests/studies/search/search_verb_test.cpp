@@ -98,6 +98,11 @@ TEST_CASE("search refuses several cases and no limit; a gap above the limit fail
   CHECK_THROWS_WITH_AS(static_cast<void>(several.call(several.options)),
                        doctest::Contains("/workload/layers: found several values"),
                        InputError);
+  SearchSession dynamic{
+      small_lstm(R"("policy": {"name": "successor_first", "dispatch": "dynamic"})").c_str()};
+  CHECK_THROWS_WITH_AS(static_cast<void>(dynamic.call(dynamic.options)),
+                       doctest::Contains("/policy/dispatch: found successor_first that decides"),
+                       InputError);
   SearchSession session;
   session.options.max_gap = 0;
   session.options.evaluations = 1;
