@@ -28,6 +28,7 @@ void CoResidentShare::reset(const Device& device, const std::vector<std::uint32_
   for (UnitClassState& units : classes_) units.clock.rate = whole_rate;
   bandwidth_ = {};
   demand_ = 0;
+  new_limits_ = false;
   members_.clear();
   next_ = never;
   due_alone_ = nil;
@@ -44,7 +45,7 @@ std::int64_t CoResidentShare::own_time(const Kernel& kernel, std::int64_t now, b
     return now + kernel.own;
   }
   const Member& member = members_[kernel.share];
-  const Clock& clock = clock_of(member);
+  const Clock& clock = *member.clock;
   const Wide progress = clock.at_time(now) - kernel.given;
   // A picosecond ago the progress was less by the rate.
   if (member.limit == Limit::units) {
@@ -56,24 +57,13 @@ std::int64_t CoResidentShare::own_time(const Kernel& kernel, std::int64_t now, b
   return kernel.own + static_cast<std::int64_t>(done);
 }
 
-void CoResidentShare::update_demand(std::uint32_t index,
-                                    std::vector<Kernel>& kernels,
-                                    std::int64_t now) {
-  Kernel& kernel = kernels[index];
-  if (kernel.blocks_running == 0) {
-    if (kernel.share != nil) leave(kernel, kernels, now);
-    return;
-  }
-  Member& member = kernel.share == nil ? join(index, kernel) : members_[kernel.share];
-  count(member, kernel.blocks_running, kernel.blocks_running * kernel.block_demand);
-}
-
 CoResidentShare::Member& CoResidentShare::join(std::uint32_t index, Kernel& kernel) {
   kernel.share = static_cast<std::uint32_t>(members_.size());
   Member& member = members_.emplace_back();
   member.kernel = index;
   member.need = needs_[index];
   member.follows_units = member.need.co_resides() && !kernel.request.held;
+  new_limits_ = true;
   if (member.need.co_resides()) {
     const Residency& residency = member.need.residency;
     UnitClassState& units = classes_[member.need.unit_class];
@@ -98,33 +88,15 @@ void CoResidentShare::leave(Kernel& kernel, std::vector<Kernel>& kernels, std::i
   kernel.share = nil;
 }
 
-/// What it does to others.
-void CoResidentShare::count(Member& member, std::uint32_t blocks, std::uint64_t demand) {
-  demand_ += demand - member.demand;
-  member.demand = demand;
-  if (member.blocks == blocks) return;
-  UnitClassState& units = classes_[member.need.unit_class];
-  units.changed = true;
-  if (member.need.co_resides()) {
-    const std::int64_t more = std::int64_t{blocks} - member.blocks;
-    units.blocks += more;
-    units.wanted += more * member.need.residency.throughput;
-  } else {
-    units.taken_whole += blocks - member.blocks;
-  }
-  member.blocks = blocks;
-}
-
 void CoResidentShare::share_units(std::int64_t now) {
   for (std::uint32_t number = 0; number < classes_.size(); ++number) {
     UnitClassState& units = classes_[number];
     if (!units.changed) continue;
     units.changed = false;
     if (units.smaller) find_largest(number);
-    if (!units.clock.set_rate(rate_of(units), now)) continue;
-    for (Member& member : members_) {
-      if (member.need.unit_class == number) member.stale = true;
-    }
+    const bool was_whole = units.clock.rate == whole_rate;
+    (void)units.clock.set_rate(rate_of(units), now);
+    if (was_whole != (units.clock.rate == whole_rate)) new_limits_ = true;
   }
 }
 
@@ -158,20 +130,25 @@ std::uint64_t CoResidentShare::rate_of(const UnitClassState& units) const {
   return std::max<std::uint64_t>(1, rate);
 }
 
-void CoResidentShare::set_limit(Member& member,
-                                Kernel& kernel,
-                                Limit limit,
-                                std::int64_t now) const {
-  if (member.limit != limit || (limit == Limit::bandwidth && kernel.demand != member.demand)) {
-    bool ticked = false;
-    const std::int64_t own = own_time(kernel, now, ticked);
-    member.limit = limit;
-    member.stale = true;
-    kernel.slowed = limit != Limit::none;
-    kernel.own = kernel.slowed ? own : own - now;
-    if (kernel.slowed) kernel.given = clock_of(member).at_time(now);
+void CoResidentShare::set_limit(Member& member, Kernel& kernel, Limit limit, std::int64_t now) {
+  if (member.limit == limit && (limit != Limit::bandwidth || kernel.demand == member.demand)) {
+    return;
   }
+  bool ticked = false;
+  const std::int64_t own = own_time(kernel, now, ticked);
+  member.limit = limit;
   kernel.demand = member.demand;
+  kernel.slowed = limit != Limit::none;
+  if (kernel.slowed) {
+    member.clock =
+        limit == Limit::bandwidth ? &bandwidth_ : &classes_[member.need.unit_class].clock;
+    kernel.own = own;
+    kernel.given = member.clock->at_time(now);
+  } else {
+    member.clock = nullptr;
+    kernel.own = own - now;
+  }
+  find_event(member, kernel);
 }
 
 void CoResidentShare::share_bandwidth(std::vector<Kernel>& kernels,
@@ -181,14 +158,11 @@ void CoResidentShare::share_bandwidth(std::vector<Kernel>& kernels,
     const bool slowed = unit_rate(member) != whole_rate;
     set_limit(member, kernels[member.kernel], slowed ? Limit::units : Limit::none, now);
   };
-  std::uint64_t total = demand_;
-  if (static_cast<std::int64_t>(total) > collectives.room()) {
-    total = 0;
-    for (Member& member : members_) {
-      member.wanted =
-          static_cast<std::uint64_t>(Wide{member.demand} * unit_rate(member) / whole_rate);
-      total += member.wanted;
-    }
+  std::uint64_t total = 0;
+  for (Member& member : members_) {
+    member.wanted =
+        static_cast<std::uint64_t>(Wide{member.demand} * unit_rate(member) / whole_rate);
+    total += member.wanted;
   }
   std::uint64_t left = collectives.share(total);
   if (total <= left) {
@@ -211,56 +185,97 @@ void CoResidentShare::share_bandwidth(std::vector<Kernel>& kernels,
       set_limit(member, kernels[member.kernel], Limit::bandwidth, now);
     }
   }
-  if (!bandwidth_.set_rate(left / others, now)) return;
-  for (Member& member : members_) member.stale = member.stale || member.limit == Limit::bandwidth;
+  (void)bandwidth_.set_rate(left / others, now);
+  new_limits_ = true;
 }
 
 void CoResidentShare::share(std::vector<Kernel>& kernels,
                             CollectiveBandwidth& collectives,
                             std::int64_t now) {
   share_units(now);
-  share_bandwidth(kernels, collectives, now);
-  find_next(kernels, now);
+  if (new_limits_ || may_lack_bandwidth(collectives.room())) {
+    new_limits_ = false;
+    share_bandwidth(kernels, collectives, now);
+  } else {
+    (void)collectives.share(0);  // there is room: they are given all they want
+  }
+  find_next(now);
 }
 
-/// Of the member's event, as of the last sharing.
-std::int64_t CoResidentShare::time_of(const Member& member,
-                                      const Kernel& kernel,
-                                      std::int64_t now) const {
-  if (member.event == never) return never;
-  if (member.limit == Limit::none) return member.event - kernel.own;
-  const Clock& clock = clock_of(member);
-  const std::uint64_t one = member.limit == Limit::bandwidth ? kernel.demand : whole_rate;
-  const Wide due = kernel.given + Wide{one} * static_cast<std::uint64_t>(member.event - kernel.own);
-  if (due <= clock.given) return now;
-  const Wide needed = due - clock.given;
-  return std::max(
-      now, clock.at + static_cast<std::int64_t>(divide(needed + (clock.rate - 1), clock.rate)));
+/// Not exactly, but in few steps: each of the members may want one less than its part of the sum.
+bool CoResidentShare::may_lack_bandwidth(std::int64_t room) const {
+  std::uint64_t most = demand_;
+  for (const UnitClassState& units : classes_) {
+    if (units.demand == 0) continue;
+    most += static_cast<std::uint64_t>(Wide{units.demand} * units.clock.rate / whole_rate) + 1;
+  }
+  return static_cast<std::int64_t>(most) > room;
 }
 
-void CoResidentShare::find_next(const std::vector<Kernel>& kernels, std::int64_t now) {
+std::int64_t CoResidentShare::Clock::first_time(std::int64_t now) const {
+  if (first <= given) return now;
+  const Wide needed = first - given;
+  return std::max(now, at + static_cast<std::int64_t>(divide(needed + (rate - 1), rate)));
+}
+
+void CoResidentShare::note_clock(const Clock& clock, std::int64_t now) {
+  if (clock.first == never_given) return;
+  const std::int64_t time = clock.first_time(now);
+  if (time > next_) return;
+  const bool alone = time < next_ && clock.second > clock.at_time(time);
+  next_ = time;
+  due_alone_ = alone ? clock.first_kernel : nil;
+}
+
+void CoResidentShare::find_next(std::int64_t now) {
   next_ = never;
   due_alone_ = nil;
-  for (Member& member : members_) {
-    if (member.stale) {
-      member.time = time_of(member, kernels[member.kernel], now);
-      member.stale = false;
+  for (UnitClassState& units : classes_) units.clock.first = units.clock.second = never_given;
+  bandwidth_.first = bandwidth_.second = never_given;
+  // Mostly all are on one clock.
+  Clock* clock = &bandwidth_;
+  Wide first = never_given;
+  Wide second = never_given;
+  for (const Member& member : members_) {
+    if (member.clock == nullptr) {
+      if (member.time < next_) {
+        next_ = member.time;
+        due_alone_ = member.kernel;
+      } else if (member.time == next_) {
+        due_alone_ = nil;
+      }
+      continue;
     }
-    if (member.time < next_) {
-      next_ = member.time;
-      due_alone_ = member.kernel;
-    } else if (member.time == next_) {
-      due_alone_ = nil;
+    if (member.clock != clock) {
+      clock->first = first;
+      clock->second = second;
+      clock = member.clock;
+      first = clock->first;
+      second = clock->second;
+    }
+    if (member.due < first) {
+      second = first;
+      first = member.due;
+      clock->first_kernel = member.kernel;
+    } else if (member.due < second) {
+      second = member.due;
     }
   }
+  clock->first = first;
+  clock->second = second;
+  for (const UnitClassState& units : classes_) note_clock(units.clock, now);
+  note_clock(bandwidth_, now);
 }
 
 void CoResidentShare::take_due(std::vector<std::uint32_t>& due) {
   for (Member& member : members_) {
-    if (member.time != next_) continue;
+    const bool is_due = member.clock == nullptr ? member.time == next_
+                                                : member.due <= member.clock->at_time(next_);
+    if (!is_due) continue;
     due.push_back(member.kernel);
     member.event = never;
     member.time = never;
+    member.due = never_given;
   }
   next_ = never;
 }

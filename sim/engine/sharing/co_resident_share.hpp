@@ -43,8 +43,9 @@ struct UnitNeed {
 ///   rate changes nothing in them. A kernel's own time is rounded (down, to a picosecond) only when
 ///   what limits it changes, or the number of its blocks while it is short of bandwidth.
 ///
-/// Cost of a change: O(n), n = running kernels of the device, with a division for those alone whose
-///   rate has changed; O(n log n) while bandwidth is short.
+/// Cost of a change: O(n), n = running kernels of the device, of a few instructions each: what
+///   limits a kernel is looked at again only when that may be something else, and on its clock the
+///   time of its event stays what it is; O(n log n) while bandwidth is short.
 class CoResidentShare {
  public:
   static constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
@@ -56,12 +57,20 @@ class CoResidentShare {
   /// As of BandwidthShare, of kernels with running blocks; the events of all of them are kept here,
   /// always.
   [[nodiscard]] std::int64_t own_time(const Kernel& kernel, std::int64_t now, bool& ticked) const;
-  void update_demand(std::uint32_t index, std::vector<Kernel>& kernels, std::int64_t now);
+  void update_demand(std::uint32_t index, std::vector<Kernel>& kernels, std::int64_t now) {
+    Kernel& kernel = kernels[index];
+    if (kernel.blocks_running == 0) {
+      if (kernel.share != nil) leave(kernel, kernels, now);
+      return;
+    }
+    Member& member = kernel.share == nil ? join(index, kernel) : members_[kernel.share];
+    count(member, kernel.blocks_running, kernel.blocks_running * kernel.block_demand);
+  }
   void set_event(const Kernel& kernel, std::int64_t own_time) {
     Member& member = members_[kernel.share];
     if (member.event == own_time) return;
     member.event = own_time;
-    member.stale = true;
+    find_event(member, kernel);
   }
   void share(std::vector<Kernel>& kernels, CollectiveBandwidth& collectives, std::int64_t now);
   [[nodiscard]] std::int64_t next_event() const { return next_; }
@@ -71,14 +80,21 @@ class CoResidentShare {
   [[nodiscard]] std::size_t memory_bytes() const;
 
  private:
+  static constexpr Wide never_given = ~Wide{0};
   /// What sets a kernel's progress.
   enum class Limit : std::uint8_t { none, units, bandwidth };
-  /// The sum of rate times time.
+  /// The sum of rate times time, of kernels that have one rate.
   struct Clock {
     Wide given = 0;
     std::uint64_t rate = 0;
     std::int64_t at = 0;
+    // The next two events of these kernels, on this clock; of the first, whose it is.
+    Wide first = never_given;
+    Wide second = never_given;
+    std::uint32_t first_kernel = nil;
 
+    /// When the first comes, not before now.
+    [[nodiscard]] std::int64_t first_time(std::int64_t now) const;
     [[nodiscard]] Wide at_time(std::int64_t now) const {
       return given + Wide{rate} * static_cast<std::uint64_t>(now - at);
     }
@@ -101,11 +117,13 @@ class CoResidentShare {
     std::int64_t most = 0;      ///< that those on one unit can want
     bool changed = false;       ///< since the rate was worked out
     bool smaller = false;       ///< a kernel has left: most may be what its blocks could want
+    std::uint64_t demand = 0;   ///< of the bandwidth, at full rate, by those that slow down
   };
   /// A kernel with running blocks.
   struct Member {
+    Wide due = never_given;      ///< its event on its clock, if anything limits it
     std::int64_t event = never;  ///< next, in the kernel's own time
-    std::int64_t time = never;   ///< of the event
+    std::int64_t time = never;   ///< of the event, if nothing limits it
     std::uint64_t demand = 0;    ///< of the bandwidth, at full rate
     std::uint64_t wanted = 0;    ///< of it, at the rate its units allow
     std::uint32_t kernel = nil;
@@ -113,35 +131,59 @@ class CoResidentShare {
     UnitNeed need;
     Limit limit = Limit::none;
     bool follows_units = false;  ///< their rate is its own
-    bool stale = true;           ///< its time is not that of its event
+    Clock* clock = nullptr;      ///< by which it progresses, if anything limits it
   };
 
-  [[nodiscard]] const Clock& clock_of(const Member& member) const {
-    return member.limit == Limit::bandwidth ? bandwidth_ : classes_[member.need.unit_class].clock;
-  }
   [[nodiscard]] std::uint64_t unit_rate(const Member& member) const {
     return member.follows_units ? classes_[member.need.unit_class].clock.rate : whole_rate;
   }
   Member& join(std::uint32_t index, Kernel& kernel);
   void leave(Kernel& kernel, std::vector<Kernel>& kernels, std::int64_t now);
-  void count(Member& member, std::uint32_t blocks, std::uint64_t demand);
+  /// What it does to others.
+  void count(Member& member, std::uint32_t blocks, std::uint64_t demand) {
+    UnitClassState& units = classes_[member.need.unit_class];
+    (member.follows_units ? units.demand : demand_) += demand - member.demand;
+    member.demand = demand;
+    if (member.blocks == blocks) return;
+    units.changed = true;
+    if (member.need.co_resides()) {
+      const std::int64_t more = std::int64_t{blocks} - member.blocks;
+      units.blocks += more;
+      units.wanted += more * member.need.residency.throughput;
+    } else {
+      units.taken_whole += blocks - member.blocks;
+    }
+    member.blocks = blocks;
+  }
   void share_units(std::int64_t now);
   void find_largest(std::uint32_t unit_class);
   [[nodiscard]] std::uint64_t rate_of(const UnitClassState& units) const;
   void share_bandwidth(std::vector<Kernel>& kernels,
                        CollectiveBandwidth& collectives,
                        std::int64_t now);
-  void set_limit(Member& member, Kernel& kernel, Limit limit, std::int64_t now) const;
-  [[nodiscard]] std::int64_t time_of(const Member& member,
-                                     const Kernel& kernel,
-                                     std::int64_t now) const;
-  void find_next(const std::vector<Kernel>& kernels, std::int64_t now);
+  void set_limit(Member& member, Kernel& kernel, Limit limit, std::int64_t now);
+  /// As of the last sharing.
+  static void find_event(Member& member, const Kernel& kernel) {
+    if (member.event == never) {
+      member.time = never;
+      member.due = never_given;
+    } else if (member.clock == nullptr) {
+      member.time = member.event - kernel.own;
+    } else {
+      const std::uint64_t one = member.limit == Limit::bandwidth ? kernel.demand : whole_rate;
+      member.due = kernel.given + Wide{one} * static_cast<std::uint64_t>(member.event - kernel.own);
+    }
+  }
+  [[nodiscard]] bool may_lack_bandwidth(std::int64_t room) const;
+  void note_clock(const Clock& clock, std::int64_t now);
+  void find_next(std::int64_t now);
 
   std::int64_t throughput_ = 0;  // of a unit that kernels share
   std::vector<UnitNeed> needs_;  // by kernel
-  std::vector<UnitClassState> classes_;
+  std::vector<UnitClassState> classes_;  // of one run: their clocks stay where they are
   Clock bandwidth_;              // of each kernel that is short of it
-  std::uint64_t demand_ = 0;     // of all members
+  std::uint64_t demand_ = 0;     // of all members that no units slow down
+  bool new_limits_ = false;      // of some members since limits were set; or bandwidth was short
   std::vector<Member> members_;  // in no particular order
   std::vector<std::uint32_t> by_wanted_;
   std::int64_t next_ = never;

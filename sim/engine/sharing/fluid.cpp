@@ -18,7 +18,7 @@ namespace schedlab {
 /// is the one whose own blocks, if any, are not looked at.
 inline bool FluidSharing::holds_up(const Pool& pool) const {
   const DeviceState& device = devices_[pool.device];
-  if (pool.waiting == 0 || device.share.saturated() || limits(device, pool)) return false;
+  if (pool.waiting == 0 || limits(device, pool)) return false;
   const std::uint32_t first = queues_[pool.first_queue + pool.top].head;
   return first != nil && pool.capacity_left < kernels_[first].footprint &&
          (pool.cycling == nil || pool.cycling == first);
@@ -76,7 +76,15 @@ void FluidSharing::dispatch_pool(std::uint32_t index, std::int64_t now) {
     note_change(pool.device, device);
     return;
   }
-  if (cycling != nil && catch_up(cycling, now)) touch(cycling, kernels_[cycling]);
+  dispatch_waiting(pool, now);
+}
+
+/// The same where any kernel may be slowed down, or more wait than may be resident.
+void FluidSharing::dispatch_waiting(Pool& pool, std::int64_t now) {
+  const std::uint32_t cycling = pool.cycling;
+  if (cycling != nil && kernels_[cycling].rounds != 0 && catch_up(cycling, now)) {
+    touch(cycling, kernels_[cycling]);
+  }
   pool.cycling = nil;
   if (pool.waiting != 0) dispatch_queues(pool, now);
   if (pool.cycling == cycling) return;
@@ -590,7 +598,7 @@ std::optional<Time> FluidSharing::reveal(StreamId stream, std::uint32_t item) {
 
 std::size_t FluidSharing::memory_bytes() const {
   std::size_t bytes = kernels_.capacity() * sizeof(Kernel) + cohorts_.capacity() * sizeof(Cohort) +
-                      ends_.memory_bytes() + arrived_.capacity() * sizeof(std::uint32_t) +
+                      ends_.memory_bytes() + arrived_.memory_bytes() +
                       forms_.capacity() * sizeof(Form);
   for (const DeviceState& device : devices_) {
     bytes += device.share.memory_bytes() + device.events.memory_bytes();
