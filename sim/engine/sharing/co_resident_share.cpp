@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/engine/sharing/co_resident_share.hpp"
 
-#include "sim/engine/sharing/bandwidth_share.hpp"
 #include "sim/plan/partitions.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <tuple>
+#include <utility>
 
 namespace schedlab::fluid {
 
@@ -15,21 +15,28 @@ void CoResidentShare::reset(const Device& device, const std::vector<std::uint32_
   throughput_ = std::max<std::int64_t>(
       1, static_cast<std::int64_t>(std::floor(device.co_residency_factor * unit_throughput)));
   needs_.clear();
-  classes_.clear();
-  for (const UnitClass& unit_class : device.unit_classes) {
-    classes_.emplace_back().units = unit_class.count;
+  classes_.resize(device.unit_classes.size() + 1 + partitions.size());
+  for (UnitClassState& units : classes_) {
+    DueRow row = std::move(units.clock.events);
+    units = {};
+    units.clock.events = std::move(row);
+    units.clock.restart(whole_rate);
   }
-  classes_.emplace_back();  // kernels of no class
+  std::size_t number = 0;
+  for (const UnitClass& unit_class : device.unit_classes) {
+    classes_[number++].units = unit_class.count;
+  }
   if (!partitions.empty()) {
     std::uint32_t& units = classes_[divided_class(device).value()].units;
     units = units_left(units, partitions);
   }
-  for (const std::uint32_t units : partitions) classes_.emplace_back().units = units;
-  for (UnitClassState& units : classes_) units.clock.rate = whole_rate;
-  bandwidth_ = {};
+  ++number;  // kernels of no class
+  for (const std::uint32_t units : partitions) classes_[number++].units = units;
+  bandwidth_.restart(0);
+  time_.restart(1);
   demand_ = 0;
-  new_limits_ = false;
   members_.clear();
+  settled_ = 0;
   next_ = never;
   due_alone_ = nil;
 }
@@ -63,7 +70,8 @@ CoResidentShare::Member& CoResidentShare::join(std::uint32_t index, Kernel& kern
   member.kernel = index;
   member.need = needs_[index];
   member.follows_units = member.need.co_resides() && !kernel.request.held;
-  new_limits_ = true;
+  member.clock = &time_;
+  time_.events.insert(member.due, index);
   if (member.need.co_resides()) {
     const Residency& residency = member.need.residency;
     UnitClassState& units = classes_[member.need.unit_class];
@@ -77,11 +85,14 @@ void CoResidentShare::leave(Kernel& kernel, std::vector<Kernel>& kernels, std::i
   Member& member = members_[kernel.share];
   count(member, 0, 0);
   set_limit(member, kernel, Limit::none, now);
+  time_.events.remove(member.kernel);
   if (member.need.co_resides()) {
     UnitClassState& units = classes_[member.need.unit_class];
     --units.kernels;
     units.smaller = true;
   }
+  settled_ =
+      settled_ == members_.size() ? settled_ - 1 : std::min<std::size_t>(settled_, kernel.share);
   member = members_.back();
   kernels[member.kernel].share = kernel.share;
   members_.pop_back();
@@ -96,7 +107,7 @@ void CoResidentShare::share_units(std::int64_t now) {
     if (units.smaller) find_largest(number);
     const bool was_whole = units.clock.rate == whole_rate;
     (void)units.clock.set_rate(rate_of(units), now);
-    if (was_whole != (units.clock.rate == whole_rate)) new_limits_ = true;
+    if (was_whole != (units.clock.rate == whole_rate)) settled_ = 0;
   }
 }
 
@@ -136,6 +147,7 @@ void CoResidentShare::set_limit(Member& member, Kernel& kernel, Limit limit, std
   }
   bool ticked = false;
   const std::int64_t own = own_time(kernel, now, ticked);
+  member.clock->events.remove(member.kernel);
   member.limit = limit;
   kernel.demand = member.demand;
   kernel.slowed = limit != Limit::none;
@@ -145,19 +157,22 @@ void CoResidentShare::set_limit(Member& member, Kernel& kernel, Limit limit, std
     kernel.own = own;
     kernel.given = member.clock->at_time(now);
   } else {
-    member.clock = nullptr;
+    member.clock = &time_;
     kernel.own = own - now;
   }
-  find_event(member, kernel);
+  member.due = due_of(member, kernel);
+  member.clock->events.insert(member.due, member.kernel);
+}
+
+/// It gets the bandwidth it wants.
+void CoResidentShare::give_all(Member& member, std::vector<Kernel>& kernels, std::int64_t now) {
+  const bool slowed = unit_rate(member) != whole_rate;
+  set_limit(member, kernels[member.kernel], slowed ? Limit::units : Limit::none, now);
 }
 
 void CoResidentShare::share_bandwidth(std::vector<Kernel>& kernels,
                                       CollectiveBandwidth& collectives,
                                       std::int64_t now) {
-  const auto give_all = [&](Member& member) {
-    const bool slowed = unit_rate(member) != whole_rate;
-    set_limit(member, kernels[member.kernel], slowed ? Limit::units : Limit::none, now);
-  };
   std::uint64_t total = 0;
   for (Member& member : members_) {
     member.wanted =
@@ -166,7 +181,7 @@ void CoResidentShare::share_bandwidth(std::vector<Kernel>& kernels,
   }
   std::uint64_t left = collectives.share(total);
   if (total <= left) {
-    for (Member& member : members_) give_all(member);
+    for (Member& member : members_) give_all(member, kernels, now);
     return;
   }
   by_wanted_.resize(members_.size());
@@ -180,24 +195,25 @@ void CoResidentShare::share_bandwidth(std::vector<Kernel>& kernels,
     if (member.wanted * others <= left) {  // then so it was of all before
       left -= member.wanted;
       --others;
-      give_all(member);
+      give_all(member, kernels, now);
     } else {
       set_limit(member, kernels[member.kernel], Limit::bandwidth, now);
     }
   }
   (void)bandwidth_.set_rate(left / others, now);
-  new_limits_ = true;
+  settled_ = 0;
 }
 
 void CoResidentShare::share(std::vector<Kernel>& kernels,
                             CollectiveBandwidth& collectives,
                             std::int64_t now) {
   share_units(now);
-  if (new_limits_ || may_lack_bandwidth(collectives.room())) {
-    new_limits_ = false;
+  std::size_t first = std::exchange(settled_, members_.size());
+  if (may_lack_bandwidth(collectives.room())) {
     share_bandwidth(kernels, collectives, now);
   } else {
     (void)collectives.share(0);  // there is room: they are given all they want
+    for (; first < members_.size(); ++first) give_all(members_[first], kernels, now);
   }
   find_next(now);
 }
@@ -212,70 +228,30 @@ bool CoResidentShare::may_lack_bandwidth(std::int64_t room) const {
   return static_cast<std::int64_t>(most) > room;
 }
 
-std::int64_t CoResidentShare::Clock::first_time(std::int64_t now) const {
-  if (first <= given) return now;
-  const Wide needed = first - given;
-  return std::max(now, at + static_cast<std::int64_t>(divide(needed + (rate - 1), rate)));
-}
-
 void CoResidentShare::note_clock(const Clock& clock, std::int64_t now) {
-  if (clock.first == never_given) return;
-  const std::int64_t time = clock.first_time(now);
+  if (clock.events.first() == DueRow::never) return;
+  const std::int64_t time = clock.next_time(now);
   if (time > next_) return;
-  const bool alone = time < next_ && clock.second > clock.at_time(time);
+  const bool alone = time < next_ && clock.events.second() > clock.at_time(time);
   next_ = time;
-  due_alone_ = alone ? clock.first_kernel : nil;
+  due_alone_ = alone ? clock.events.first_kernel() : nil;
 }
 
 void CoResidentShare::find_next(std::int64_t now) {
   next_ = never;
   due_alone_ = nil;
-  for (UnitClassState& units : classes_) units.clock.first = units.clock.second = never_given;
-  bandwidth_.first = bandwidth_.second = never_given;
-  // Mostly all are on one clock.
-  Clock* clock = &bandwidth_;
-  Wide first = never_given;
-  Wide second = never_given;
-  for (const Member& member : members_) {
-    if (member.clock == nullptr) {
-      if (member.time < next_) {
-        next_ = member.time;
-        due_alone_ = member.kernel;
-      } else if (member.time == next_) {
-        due_alone_ = nil;
-      }
-      continue;
-    }
-    if (member.clock != clock) {
-      clock->first = first;
-      clock->second = second;
-      clock = member.clock;
-      first = clock->first;
-      second = clock->second;
-    }
-    if (member.due < first) {
-      second = first;
-      first = member.due;
-      clock->first_kernel = member.kernel;
-    } else if (member.due < second) {
-      second = member.due;
-    }
-  }
-  clock->first = first;
-  clock->second = second;
+  note_clock(time_, now);
   for (const UnitClassState& units : classes_) note_clock(units.clock, now);
   note_clock(bandwidth_, now);
 }
 
 void CoResidentShare::take_due(std::vector<std::uint32_t>& due) {
   for (Member& member : members_) {
-    const bool is_due = member.clock == nullptr ? member.time == next_
-                                                : member.due <= member.clock->at_time(next_);
-    if (!is_due) continue;
+    if (member.due > member.clock->at_time(next_)) continue;
     due.push_back(member.kernel);
     member.event = never;
-    member.time = never;
-    member.due = never_given;
+    member.due = DueRow::never;
+    member.clock->events.move(member.kernel, member.due);
   }
   next_ = never;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sim/engine/sharing/collective_bandwidth.hpp"
+#include "sim/engine/sharing/due_row.hpp"
 #include "sim/engine/sharing/fluid_kernel.hpp"
 #include "sim/machine/platform.hpp"
 #include "sim/machine/residency.hpp"
@@ -70,7 +71,8 @@ class CoResidentShare {
     Member& member = members_[kernel.share];
     if (member.event == own_time) return;
     member.event = own_time;
-    find_event(member, kernel);
+    member.due = due_of(member, kernel);
+    member.clock->events.move(member.kernel, member.due);
   }
   void share(std::vector<Kernel>& kernels, CollectiveBandwidth& collectives, std::int64_t now);
   [[nodiscard]] std::int64_t next_event() const { return next_; }
@@ -80,7 +82,6 @@ class CoResidentShare {
   [[nodiscard]] std::size_t memory_bytes() const;
 
  private:
-  static constexpr Wide never_given = ~Wide{0};
   /// What sets a kernel's progress.
   enum class Limit : std::uint8_t { none, units, bandwidth };
   /// The sum of rate times time, of kernels that have one rate.
@@ -88,13 +89,22 @@ class CoResidentShare {
     Wide given = 0;
     std::uint64_t rate = 0;
     std::int64_t at = 0;
-    // The next two events of these kernels, on this clock; of the first, whose it is.
-    Wide first = never_given;
-    Wide second = never_given;
-    std::uint32_t first_kernel = nil;
+    DueRow events;  ///< of these kernels
 
-    /// When the first comes, not before now.
-    [[nodiscard]] std::int64_t first_time(std::int64_t now) const;
+    /// As new, in the memory it has.
+    void restart(std::uint64_t new_rate) {
+      given = 0;
+      rate = new_rate;
+      at = 0;
+      events.clear();
+    }
+    /// When the first event comes, not before now.
+    [[nodiscard]] std::int64_t next_time(std::int64_t now) const {
+      const Wide first = events.first();
+      if (first <= given) return now;
+      const Wide needed = first - given;
+      return std::max(now, at + static_cast<std::int64_t>(divide(needed + (rate - 1), rate)));
+    }
     [[nodiscard]] Wide at_time(std::int64_t now) const {
       return given + Wide{rate} * static_cast<std::uint64_t>(now - at);
     }
@@ -121,9 +131,8 @@ class CoResidentShare {
   };
   /// A kernel with running blocks.
   struct Member {
-    Wide due = never_given;      ///< its event on its clock, if anything limits it
-    std::int64_t event = never;  ///< next, in the kernel's own time
-    std::int64_t time = never;   ///< of the event, if nothing limits it
+    Wide due = DueRow::never;    ///< its event, on its clock
+    std::int64_t event = never;  ///< the same in the kernel's own time
     std::uint64_t demand = 0;    ///< of the bandwidth, at full rate
     std::uint64_t wanted = 0;    ///< of it, at the rate its units allow
     std::uint32_t kernel = nil;
@@ -131,7 +140,7 @@ class CoResidentShare {
     UnitNeed need;
     Limit limit = Limit::none;
     bool follows_units = false;  ///< their rate is its own
-    Clock* clock = nullptr;      ///< by which it progresses, if anything limits it
+    Clock* clock = nullptr;      ///< by which it progresses
   };
 
   [[nodiscard]] std::uint64_t unit_rate(const Member& member) const {
@@ -162,29 +171,27 @@ class CoResidentShare {
                        CollectiveBandwidth& collectives,
                        std::int64_t now);
   void set_limit(Member& member, Kernel& kernel, Limit limit, std::int64_t now);
+  void give_all(Member& member, std::vector<Kernel>& kernels, std::int64_t now);
   /// As of the last sharing.
-  static void find_event(Member& member, const Kernel& kernel) {
-    if (member.event == never) {
-      member.time = never;
-      member.due = never_given;
-    } else if (member.clock == nullptr) {
-      member.time = member.event - kernel.own;
-    } else {
-      const std::uint64_t one = member.limit == Limit::bandwidth ? kernel.demand : whole_rate;
-      member.due = kernel.given + Wide{one} * static_cast<std::uint64_t>(member.event - kernel.own);
-    }
+  [[nodiscard]] static Wide due_of(const Member& member, const Kernel& kernel) {
+    if (member.event == never) return DueRow::never;
+    const auto left = static_cast<std::uint64_t>(member.event - kernel.own);
+    if (member.limit == Limit::none) return left;
+    return kernel.given +
+           Wide{member.limit == Limit::bandwidth ? kernel.demand : whole_rate} * left;
   }
   [[nodiscard]] bool may_lack_bandwidth(std::int64_t room) const;
   void note_clock(const Clock& clock, std::int64_t now);
   void find_next(std::int64_t now);
 
-  std::int64_t throughput_ = 0;  // of a unit that kernels share
-  std::vector<UnitNeed> needs_;  // by kernel
+  std::int64_t throughput_ = 0;          // of a unit that kernels share
+  std::vector<UnitNeed> needs_;          // by kernel
   std::vector<UnitClassState> classes_;  // of one run: their clocks stay where they are
-  Clock bandwidth_;              // of each kernel that is short of it
-  std::uint64_t demand_ = 0;     // of all members that no units slow down
-  bool new_limits_ = false;      // of some members since limits were set; or bandwidth was short
-  std::vector<Member> members_;  // in no particular order
+  Clock bandwidth_;                      // of each kernel that is short of it
+  Clock time_;                           // of those that nothing limits
+  std::uint64_t demand_ = 0;             // of all members that no units slow down
+  std::vector<Member> members_;          // in no particular order
+  std::size_t settled_ = 0;              // members before it are limited by what they were
   std::vector<std::uint32_t> by_wanted_;
   std::int64_t next_ = never;
   std::uint32_t due_alone_ = nil;
