@@ -105,6 +105,7 @@ void CoResidentShare::share_units(std::int64_t now) {
     if (!units.changed) continue;
     units.changed = false;
     if (units.smaller) find_largest(number);
+    if (!units.note_inputs()) continue;
     const bool was_whole = units.clock.rate == whole_rate;
     (void)units.clock.set_rate(rate_of(units), now);
     if (was_whole != (units.clock.rate == whole_rate)) settled_ = 0;

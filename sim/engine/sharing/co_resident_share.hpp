@@ -125,9 +125,32 @@ class CoResidentShare {
     std::int64_t blocks = 0;    ///< of theirs
     std::int64_t wanted = 0;    ///< by them
     std::int64_t most = 0;      ///< that those on one unit can want
+    // As of the last rate:
+    std::int64_t shared_then =
+        std::numeric_limits<std::int64_t>::min();  ///< units that no block took whole
+    std::int64_t blocks_then = 0;
+    std::int64_t wanted_then = 0;
+    std::int64_t most_then = 0;
+    bool several_then = false;  ///< kernels shared them
     bool changed = false;       ///< since the rate was worked out
     bool smaller = false;       ///< a kernel has left: most may be what its blocks could want
     std::uint64_t demand = 0;   ///< of the bandwidth, at full rate, by those that slow down
+
+    /// False: the rate is worked out of the same numbers as the last time.
+    bool note_inputs() {
+      const std::int64_t shared = std::int64_t{units} - taken_whole;
+      const bool several = kernels > 1;
+      if (shared == shared_then && blocks == blocks_then && wanted == wanted_then &&
+          most == most_then && several == several_then) {
+        return false;
+      }
+      shared_then = shared;
+      blocks_then = blocks;
+      wanted_then = wanted;
+      most_then = most;
+      several_then = several;
+      return true;
+    }
   };
   /// A kernel with running blocks.
   struct Member {

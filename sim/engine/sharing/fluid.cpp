@@ -114,11 +114,7 @@ void FluidSharing::dispatch_queues(Pool& pool, std::int64_t now) {
         kernel.blocks_running += blocks;
         if (pool.units != 0) pool.capacity_left -= std::int64_t{kernel.footprint} * blocks;
         touch(index, kernel);
-        if (kernel.slowed) {
-          append_in_phase(kernel, blocks, device, now);
-        } else {
-          append(kernel.cohorts, now + kernel.own + kernel.block_time - kernel.shift, blocks);
-        }
+        place_cohort(kernel, blocks, device, now);
       }
       if (kernel.blocks_left != 0) {
         if (kernel.started && kernel.block_time > 0) pool.cycling = index;
@@ -203,16 +199,20 @@ void FluidSharing::share_changed_devices(std::int64_t now) {
         device.share.set_event(kernels_[index], next_own_time(kernels_[index]));
       });
     }
-    if (!device.share.share(kernels_, now)) {
-      device.share.release([&](std::uint32_t index, std::int64_t /*time*/) {
-        list_events(index, kernels_[index], device);
-      });
-    }
-    renew(number, device);
-    if (!device.engaged.empty()) [[unlikely]]
-      note_rates(device);
+    share_device(number, device, now);
   }
   changed_devices_.clear();
+}
+
+void FluidSharing::share_device(std::uint32_t number, DeviceState& device, std::int64_t now) {
+  if (!device.share.share(kernels_, now)) {
+    device.share.release([&](std::uint32_t index, std::int64_t /*time*/) {
+      list_events(index, kernels_[index], device);
+    });
+  }
+  renew(number, device);
+  if (!device.engaged.empty()) [[unlikely]]
+    note_rates(device);
 }
 
 void FluidSharing::note_rates(DeviceState& device) {

@@ -229,6 +229,10 @@ class FluidSharing {
   [[nodiscard]] static std::uint32_t blocks_that_fit(std::int64_t capacity_left,
                                                      const Kernel& kernel);
   void begin(std::uint32_t index, Kernel& kernel, DeviceState& device, std::int64_t now);
+  void place_cohort(Kernel& kernel,
+                    std::uint32_t blocks,
+                    const DeviceState& device,
+                    std::int64_t now);
   void append_in_phase(Kernel& kernel,
                        std::uint32_t blocks,
                        const DeviceState& device,
@@ -240,7 +244,8 @@ class FluidSharing {
     several_ends,  ///< more than one at one time
   };
   Stop advance(std::int64_t& next, std::int64_t horizon);
-  void advance_shared(std::uint32_t ended, Kernel& kernel, std::int64_t now);
+  void advance_shared(std::uint32_t ended, Kernel& kernel, DeviceState& device, std::int64_t now);
+  bool fill_first(std::uint32_t ended, Kernel& from, DeviceState& device, std::int64_t now);
   [[gnu::noinline]] Stop advance_saturated(DeviceState& device,
                                            std::int64_t now,
                                            std::int64_t horizon);
@@ -265,6 +270,7 @@ class FluidSharing {
   void note_change(std::uint32_t number, DeviceState& device);
   [[gnu::noinline]] void share_bandwidth(std::int64_t now);
   [[gnu::noinline]] void share_changed_devices(std::int64_t now);
+  void share_device(std::uint32_t number, DeviceState& device, std::int64_t now);
   [[gnu::noinline]] void note_rates(DeviceState& device);
   static void count_rounds(std::uint32_t index, Kernel& kernel, const Pool& pool);
   void schedule(std::uint32_t index, Kernel& kernel, DeviceState& device);

@@ -6,15 +6,52 @@
 /// a busy device are of this kind.
 namespace schedlab {
 
+/// The commonest case of advance_shared(), after blocks of `from` have ended: the first that waits,
+/// which runs, gets all the room, and has blocks left then. False: that is not so.
+inline bool FluidSharing::fill_first(std::uint32_t ended,
+                                     Kernel& from,
+                                     DeviceState& device,
+                                     std::int64_t now) {
+  Pool& pool = pools_[from.pool];
+  const std::uint32_t index = pool.cycling;
+  if (index == nil || index == ended || index != queues_[pool.first_queue + pool.top].head) {
+    return false;
+  }
+  Kernel& to = kernels_[index];
+  if (to.rounds != 0 && catch_up(index, now)) touch(index, to);
+  const std::uint32_t blocks = blocks_that_fit(pool.capacity_left, to);
+  if (blocks >= to.blocks_left) return false;
+  if (blocks != 0) {
+    to.blocks_left -= blocks;
+    to.blocks_running += blocks;
+    pool.capacity_left -= std::int64_t{to.footprint} * blocks;
+    place_cohort(to, blocks, device, now);
+    touch(index, to);
+  }
+  return true;
+}
+
 /// Ends a cohort of the kernel, which goes on, where any kernel may be slowed down by that.
-inline void FluidSharing::advance_shared(std::uint32_t ended, Kernel& kernel, std::int64_t now) {
+inline void FluidSharing::advance_shared(std::uint32_t ended,
+                                         Kernel& kernel,
+                                         DeviceState& device,
+                                         std::int64_t now) {
   skip_rounds(kernel, kernel.rounds);
   kernel.rounds = 0;
   end_first_cohort(kernel);
   touch(ended, kernel);
   Pool& pool = pools_[kernel.pool];
-  if (pool.waiting != 0) dispatch_waiting(pool, now);
-  share_bandwidth(now);
+  if (pool.waiting != 0 && !fill_first(ended, kernel, device, now)) dispatch_waiting(pool, now);
+  if (device.share.saturated()) {
+    for (const std::uint32_t index : touched_) {
+      device.share.update_demand(index, kernels_, now);
+      schedule(index, kernels_[index], device);
+    }
+    touched_.clear();
+    share_device(pool.device, device, now);
+  } else {
+    share_bandwidth(now);
+  }
   dispatched_at_ = now;
   dispatch_needed_ = false;
 }
@@ -33,7 +70,7 @@ FluidSharing::Stop FluidSharing::advance_saturated(DeviceState& device,
     event_time_ = now;  // of notices
     if (completes(kernels_[index])) return Stop::completes;
     if (!shared) (void)device.events.pop();
-    advance_shared(index, kernels_[index], now);
+    advance_shared(index, kernels_[index], device, now);
     const std::int64_t next = next_time(device);
     if (next >= horizon || !notices_.empty() || !device.share.saturated()) return Stop::changed;
     now = next;
@@ -98,7 +135,7 @@ inline FluidSharing::Stop FluidSharing::advance_unsaturated(DeviceState& device,
     (void)device.events.pop();
     Pool& pool = pools_[kernel.pool];
     if (limits(device, pool)) [[unlikely]] {
-      advance_shared(index, kernel, now);
+      advance_shared(index, kernel, device, now);
       return Stop::changed;
     }
     if (!replace_block(index, kernel, pool, device, now)) {

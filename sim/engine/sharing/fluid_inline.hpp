@@ -77,6 +77,18 @@ inline void FluidSharing::begin(std::uint32_t index,
   if (kernel.request.held) notices_.push_back({index, Notice::What::start});
 }
 
+/// Blocks begin now, and may be slowed down.
+inline void FluidSharing::place_cohort(Kernel& kernel,
+                                       std::uint32_t blocks,
+                                       const DeviceState& device,
+                                       std::int64_t now) {
+  if (kernel.slowed) {
+    append_in_phase(kernel, blocks, device, now);
+  } else {
+    append(kernel.cohorts, now + kernel.own + kernel.block_time - kernel.shift, blocks);
+  }
+}
+
 /// The kernel is to be touched afterwards.
 inline void FluidSharing::end_first_cohort(Kernel& kernel) {
   const std::uint32_t node = take_first(kernel.cohorts);
