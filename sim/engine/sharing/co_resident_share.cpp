@@ -36,6 +36,7 @@ void CoResidentShare::reset(const Device& device, const std::vector<std::uint32_
   time_.restart(1);
   demand_ = 0;
   members_.clear();
+  active_.clear();
   settled_ = 0;
   next_ = never;
   due_alone_ = nil;
@@ -46,24 +47,6 @@ void CoResidentShare::describe(std::uint32_t index, const UnitNeed& need) {
   needs_[index] = need;
 }
 
-std::int64_t CoResidentShare::own_time(const Kernel& kernel, std::int64_t now, bool& ticked) const {
-  if (!kernel.slowed) {
-    ticked = true;
-    return now + kernel.own;
-  }
-  const Member& member = members_[kernel.share];
-  const Clock& clock = *member.clock;
-  const Wide progress = clock.at_time(now) - kernel.given;
-  // A picosecond ago the progress was less by the rate.
-  if (member.limit == Limit::units) {
-    ticked = progress % whole_rate < clock.rate;
-    return kernel.own + static_cast<std::int64_t>(progress / whole_rate);
-  }
-  const std::uint64_t done = divide(progress, kernel.demand);
-  ticked = progress - Wide{done} * kernel.demand < clock.rate;
-  return kernel.own + static_cast<std::int64_t>(done);
-}
-
 CoResidentShare::Member& CoResidentShare::join(std::uint32_t index, Kernel& kernel) {
   kernel.share = static_cast<std::uint32_t>(members_.size());
   Member& member = members_.emplace_back();
@@ -72,6 +55,7 @@ CoResidentShare::Member& CoResidentShare::join(std::uint32_t index, Kernel& kern
   member.follows_units = member.need.co_resides() && !kernel.request.held;
   member.clock = &time_;
   time_.events.insert(member.due, index);
+  if (classes_[member.need.unit_class].members++ == 0) active_.push_back(member.need.unit_class);
   if (member.need.co_resides()) {
     const Residency& residency = member.need.residency;
     UnitClassState& units = classes_[member.need.unit_class];
@@ -91,6 +75,7 @@ void CoResidentShare::leave(Kernel& kernel, std::vector<Kernel>& kernels, std::i
     --units.kernels;
     units.smaller = true;
   }
+  if (--classes_[member.need.unit_class].members == 0) std::erase(active_, member.need.unit_class);
   settled_ =
       settled_ == members_.size() ? settled_ - 1 : std::min<std::size_t>(settled_, kernel.share);
   member = members_.back();
@@ -99,8 +84,8 @@ void CoResidentShare::leave(Kernel& kernel, std::vector<Kernel>& kernels, std::i
   kernel.share = nil;
 }
 
-void CoResidentShare::share_units(std::int64_t now) {
-  for (std::uint32_t number = 0; number < classes_.size(); ++number) {
+inline void CoResidentShare::share_units(std::int64_t now) {
+  for (const std::uint32_t number : active_) {
     UnitClassState& units = classes_[number];
     if (!units.changed) continue;
     units.changed = false;
@@ -205,6 +190,33 @@ void CoResidentShare::share_bandwidth(std::vector<Kernel>& kernels,
   settled_ = 0;
 }
 
+/// Not exactly, but in few steps: each of the members may want one less than its part of the sum.
+inline bool CoResidentShare::may_lack_bandwidth(std::int64_t room) const {
+  std::uint64_t most = demand_;
+  for (const std::uint32_t number : active_) {
+    const UnitClassState& units = classes_[number];
+    most += static_cast<std::uint64_t>(Wide{units.demand} * units.clock.rate / whole_rate) + 1;
+  }
+  return static_cast<std::int64_t>(most) > room;
+}
+
+inline void CoResidentShare::note_clock(const Clock& clock, std::int64_t now) {
+  if (clock.events.first() == DueRow::never) return;
+  const std::int64_t time = clock.next_time(now);
+  if (time > next_) return;
+  const bool alone = time < next_ && clock.events.second() > clock.at_time(time);
+  next_ = time;
+  due_alone_ = alone ? clock.events.first_kernel() : nil;
+}
+
+inline void CoResidentShare::find_next(std::int64_t now) {
+  next_ = never;
+  due_alone_ = nil;
+  note_clock(time_, now);
+  for (const std::uint32_t number : active_) note_clock(classes_[number].clock, now);
+  note_clock(bandwidth_, now);
+}
+
 void CoResidentShare::share(std::vector<Kernel>& kernels,
                             CollectiveBandwidth& collectives,
                             std::int64_t now) {
@@ -217,33 +229,6 @@ void CoResidentShare::share(std::vector<Kernel>& kernels,
     for (; first < members_.size(); ++first) give_all(members_[first], kernels, now);
   }
   find_next(now);
-}
-
-/// Not exactly, but in few steps: each of the members may want one less than its part of the sum.
-bool CoResidentShare::may_lack_bandwidth(std::int64_t room) const {
-  std::uint64_t most = demand_;
-  for (const UnitClassState& units : classes_) {
-    if (units.demand == 0) continue;
-    most += static_cast<std::uint64_t>(Wide{units.demand} * units.clock.rate / whole_rate) + 1;
-  }
-  return static_cast<std::int64_t>(most) > room;
-}
-
-void CoResidentShare::note_clock(const Clock& clock, std::int64_t now) {
-  if (clock.events.first() == DueRow::never) return;
-  const std::int64_t time = clock.next_time(now);
-  if (time > next_) return;
-  const bool alone = time < next_ && clock.events.second() > clock.at_time(time);
-  next_ = time;
-  due_alone_ = alone ? clock.events.first_kernel() : nil;
-}
-
-void CoResidentShare::find_next(std::int64_t now) {
-  next_ = never;
-  due_alone_ = nil;
-  note_clock(time_, now);
-  for (const UnitClassState& units : classes_) note_clock(units.clock, now);
-  note_clock(bandwidth_, now);
 }
 
 void CoResidentShare::take_due(std::vector<std::uint32_t>& due) {

@@ -57,7 +57,23 @@ class CoResidentShare {
 
   /// As of BandwidthShare, of kernels with running blocks; the events of all of them are kept here,
   /// always.
-  [[nodiscard]] std::int64_t own_time(const Kernel& kernel, std::int64_t now, bool& ticked) const;
+  [[nodiscard]] std::int64_t own_time(const Kernel& kernel, std::int64_t now, bool& ticked) const {
+    if (!kernel.slowed) {
+      ticked = true;
+      return now + kernel.own;
+    }
+    const Member& member = members_[kernel.share];
+    const Clock& clock = *member.clock;
+    const Wide progress = clock.at_time(now) - kernel.given;
+    // A picosecond ago the progress was less by the rate.
+    if (member.limit == Limit::units) {
+      ticked = progress % whole_rate < clock.rate;
+      return kernel.own + static_cast<std::int64_t>(progress / whole_rate);
+    }
+    const std::uint64_t done = divide(progress, kernel.demand);
+    ticked = progress - Wide{done} * kernel.demand < clock.rate;
+    return kernel.own + static_cast<std::int64_t>(done);
+  }
   void update_demand(std::uint32_t index, std::vector<Kernel>& kernels, std::int64_t now) {
     Kernel& kernel = kernels[index];
     if (kernel.blocks_running == 0) {
@@ -119,7 +135,8 @@ class CoResidentShare {
   };
   struct UnitClassState {
     Clock clock;
-    std::uint32_t units = 0;  ///< 0 = unlimited
+    std::uint32_t units = 0;    ///< 0 = unlimited
+    std::uint32_t members = 0;  ///< more than none: in active_
     std::uint32_t taken_whole = 0;
     std::uint32_t kernels = 0;  ///< that may share units
     std::int64_t blocks = 0;    ///< of theirs
@@ -209,6 +226,7 @@ class CoResidentShare {
 
   std::int64_t throughput_ = 0;          // of a unit that kernels share
   std::vector<UnitNeed> needs_;          // by kernel
+  std::vector<std::uint32_t> active_;    // classes with members, in no particular order
   std::vector<UnitClassState> classes_;  // of one run: their clocks stay where they are
   Clock bandwidth_;                      // of each kernel that is short of it
   Clock time_;                           // of those that nothing limits

@@ -18,22 +18,24 @@ class DueRow {
  public:
   static constexpr Wide never = ~Wide{0};
 
-  void clear() { row_.clear(); }
+  void clear() { size_ = 0; }
   /// `never` when empty.
-  [[nodiscard]] Wide first() const { return row_.empty() ? never : Wide{row_[0].due}; }
-  [[nodiscard]] Wide second() const { return row_.size() < 2 ? never : Wide{row_[1].due}; }
+  [[nodiscard]] Wide first() const { return size_ == 0 ? never : Wide{row_[0].due}; }
+  [[nodiscard]] Wide second() const { return size_ < 2 ? never : Wide{row_[1].due}; }
   /// Must not be empty.
   [[nodiscard]] std::uint32_t first_kernel() const { return row_[0].kernel; }
 
   void insert(Wide due, std::uint32_t kernel) {
-    row_.emplace_back();
-    settle(row_.size() - 1, due, kernel);
+    if (size_ == row_.size()) [[unlikely]]
+      row_.resize(2 * size_ + 8);
+    ++size_;
+    settle(size_ - 1, due, kernel);
   }
   /// The kernel must be in the row.
   void move(std::uint32_t kernel, Wide due) { settle(find(kernel), due, kernel); }
   void remove(std::uint32_t kernel) {
-    for (std::size_t at = find(kernel); at + 1 < row_.size(); ++at) row_[at] = row_[at + 1];
-    row_.pop_back();
+    --size_;
+    for (std::size_t at = find(kernel); at < size_; ++at) row_[at] = row_[at + 1];
   }
 
   [[nodiscard]] std::size_t memory_bytes() const { return row_.capacity() * sizeof(Entry); }
@@ -52,14 +54,14 @@ class DueRow {
   /// Puts it where it belongs; the place `at` is free.
   void settle(std::size_t at, Wide due, std::uint32_t kernel) {
     Entry* const row = row_.data();
-    const std::size_t last = row_.size() - 1;
-    for (; at < last && row[at + 1].due < due; ++at) row[at] = row[at + 1];
+    for (; at + 1 < size_ && row[at + 1].due < due; ++at) row[at] = row[at + 1];
     for (; at > 0 && row[at - 1].due > due; --at) row[at] = row[at - 1];
     row[at].due = due;
     row[at].kernel = kernel;
   }
 
-  std::vector<Entry> row_;
+  std::vector<Entry> row_;  // the first size_ are in use
+  std::size_t size_ = 0;
 };
 
 }  // namespace schedlab::fluid

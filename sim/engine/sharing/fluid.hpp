@@ -245,7 +245,7 @@ class FluidSharing {
   };
   Stop advance(std::int64_t& next, std::int64_t horizon);
   void advance_shared(std::uint32_t ended, Kernel& kernel, DeviceState& device, std::int64_t now);
-  bool fill_first(std::uint32_t ended, Kernel& from, DeviceState& device, std::int64_t now);
+  bool fill_first(Pool& pool, DeviceState& device, std::int64_t now);
   [[gnu::noinline]] Stop advance_saturated(DeviceState& device,
                                            std::int64_t now,
                                            std::int64_t horizon);

@@ -6,15 +6,11 @@
 /// a busy device are of this kind.
 namespace schedlab {
 
-/// The commonest case of advance_shared(), after blocks of `from` have ended: the first that waits,
-/// which runs, gets all the room, and has blocks left then. False: that is not so.
-inline bool FluidSharing::fill_first(std::uint32_t ended,
-                                     Kernel& from,
-                                     DeviceState& device,
-                                     std::int64_t now) {
-  Pool& pool = pools_[from.pool];
+/// The commonest case of advance_shared(), after blocks have ended: the first that waits, which
+/// runs, gets all the room, and has blocks left then. False: that is not so.
+inline bool FluidSharing::fill_first(Pool& pool, DeviceState& device, std::int64_t now) {
   const std::uint32_t index = pool.cycling;
-  if (index == nil || index == ended || index != queues_[pool.first_queue + pool.top].head) {
+  if (index == nil || index != queues_[pool.first_queue + pool.top].head) {
     return false;
   }
   Kernel& to = kernels_[index];
@@ -41,7 +37,7 @@ inline void FluidSharing::advance_shared(std::uint32_t ended,
   end_first_cohort(kernel);
   touch(ended, kernel);
   Pool& pool = pools_[kernel.pool];
-  if (pool.waiting != 0 && !fill_first(ended, kernel, device, now)) dispatch_waiting(pool, now);
+  if (pool.waiting != 0 && !fill_first(pool, device, now)) dispatch_waiting(pool, now);
   if (device.share.saturated()) {
     for (const std::uint32_t index : touched_) {
       device.share.update_demand(index, kernels_, now);
