@@ -68,8 +68,9 @@ CoResidentShare::Member& CoResidentShare::join(std::uint32_t index, Kernel& kern
 void CoResidentShare::leave(Kernel& kernel, std::vector<Kernel>& kernels, std::int64_t now) {
   Member& member = members_[kernel.share];
   count(member, 0, 0);
-  set_limit(member, kernel, Limit::none, now);
-  time_.events.remove(member.kernel);
+  if (kernel.blocks_left != 0) set_limit(member, kernel, Limit::none, now);  // it comes back
+  member.clock->events.remove(member.kernel);
+  kernel.slowed = false;
   if (member.need.co_resides()) {
     UnitClassState& units = classes_[member.need.unit_class];
     --units.kernels;
@@ -233,7 +234,9 @@ void CoResidentShare::share(std::vector<Kernel>& kernels,
 
 void CoResidentShare::take_due(std::vector<std::uint32_t>& due) {
   for (Member& member : members_) {
-    if (member.due > member.clock->at_time(next_)) continue;
+    const bool is_due = due_alone_ != nil ? member.kernel == due_alone_
+                                          : member.due <= member.clock->at_time(next_);
+    if (!is_due) continue;
     due.push_back(member.kernel);
     member.event = never;
     member.due = DueRow::never;
