@@ -13,7 +13,7 @@ class Worklist {
   void clear() { size_ = 0; }
   [[nodiscard]] bool empty() const { return size_ == 0; }
   [[nodiscard]] std::size_t size() const { return size_; }
-  void push_back(std::uint32_t number) {
+  [[gnu::always_inline]] void push_back(std::uint32_t number) {
     if (size_ == items_.size()) [[unlikely]]
       grow();
     items_[size_++] = number;
