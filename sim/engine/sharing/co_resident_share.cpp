@@ -71,6 +71,7 @@ void CoResidentShare::leave(Kernel& kernel, std::vector<Kernel>& kernels, std::i
   if (kernel.blocks_left != 0) set_limit(member, kernel, Limit::none, now);  // it comes back
   member.clock->events.remove(member.kernel);
   kernel.slowed = false;
+  kernel.demand = 0;  // the next kernel in its place may be one of another device
   if (member.need.co_resides()) {
     UnitClassState& units = classes_[member.need.unit_class];
     --units.kernels;

@@ -7,6 +7,7 @@
 #include "sim/machine/platform.hpp"
 #include "sim/machine/residency.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
