@@ -17,15 +17,16 @@ std::int64_t ceil_of(Wide amount, std::int64_t capacity) {
 }
 
 /// Values at places, to the first k of which a number is added at once, and their largest.
+template <class Number>
 class PrefixAdd {
  public:
-  explicit PrefixAdd(std::span<const Wide> values)
+  explicit PrefixAdd(std::span<const Number> values)
       : leaves_(std::bit_ceil(values.size())), best_(2 * leaves_, -1), added_(2 * leaves_, 0) {
     std::copy(values.begin(), values.end(), best_.begin() + static_cast<std::ptrdiff_t>(leaves_));
     for (std::size_t node = leaves_ - 1; node > 0; --node) pull(node);
   }
   /// To the places 0..last.
-  void add(std::size_t last, Wide number) {
+  void add(std::size_t last, Number number) {
     std::size_t node = leaves_ + last;
     best_[node] += number;
     added_[node] += number;
@@ -37,7 +38,7 @@ class PrefixAdd {
       pull(node / 2);
     }
   }
-  [[nodiscard]] Wide best() const { return best_[1]; }
+  [[nodiscard]] Number best() const { return best_[1]; }
   [[nodiscard]] std::size_t best_place() const {
     std::size_t node = 1;
     while (node < leaves_) node = 2 * node + (best_[2 * node + 1] > best_[2 * node] ? 1 : 0);
@@ -49,8 +50,8 @@ class PrefixAdd {
     best_[node] = std::max(best_[2 * node], best_[2 * node + 1]) + added_[node];
   }
   std::size_t leaves_;
-  std::vector<Wide> best_;   // of the places below, without what was added above
-  std::vector<Wide> added_;  // to all below
+  std::vector<Number> best_;   // of the places below, without what was added above
+  std::vector<Number> added_;  // to all below
 };
 
 /// Different tails, rising; of many some, always the least and the largest.
@@ -135,21 +136,20 @@ Overfilled fullest_window(const std::vector<Use>& uses,
   return best;
 }
 
-}  // namespace
-
-SubsetBound subset_bound(std::vector<Use>& uses, std::int64_t capacity) {
-  if (uses.empty()) return {};
-  const auto [tails, exact] = tail_steps(uses);
-  std::sort(uses.begin(), uses.end(), [](const Use& a, const Use& b) { return a.head > b.head; });
+/// The best of `tails` for each head, where a Number holds all sums. `uses` by falling head.
+template <class Number>
+SubsetBound best_thresholds(const std::vector<Use>& uses,
+                            const std::vector<std::int64_t>& tails,
+                            std::int64_t capacity) {
   // A place counts once a task with such a tail is there; until then it is too low to be the best.
-  const Wide low = Wide{capacity} * tails.back() + 1;
-  std::vector<Wide> start(tails.size());
+  const Number low = Number{capacity} * tails.back() + 1;
+  std::vector<Number> start(tails.size());
   std::transform(tails.begin(), tails.end(), start.begin(), [&](std::int64_t tail) {
-    return Wide{capacity} * tail - low;
+    return Number{capacity} * tail - low;
   });
-  PrefixAdd by_tail{start};
+  PrefixAdd<Number> by_tail{start};
   SubsetBound best;
-  Wide most = -1;
+  Number most = -1;
   std::size_t active = 0;  // places
   for (std::size_t i = 0; i < uses.size(); ++i) {
     const auto above = std::upper_bound(tails.begin(), tails.end(), uses[i].tail);
@@ -161,12 +161,32 @@ SubsetBound subset_bound(std::vector<Use>& uses, std::int64_t capacity) {
       active = places;
     }
     if (i + 1 < uses.size() && uses[i + 1].head == uses[i].head) continue;
-    const Wide here = by_tail.best() + Wide{capacity} * uses[i].head;
+    const Number here = by_tail.best() + Number{capacity} * uses[i].head;
     if (here <= most) continue;
     most = here;
     best = {0, uses[i].head, tails[by_tail.best_place()]};
   }
   best.bound = ceil_of(most, capacity);
+  return best;
+}
+
+/// May the sums of best_thresholds() be counted in 64 bits?
+bool sums_are_small(const std::vector<Use>& uses, std::int64_t tail, std::int64_t capacity) {
+  constexpr Wide most = Wide{1} << 61U;  // thrice that is the largest in between
+  Wide amount = 0;
+  for (const Use& use : uses) amount += use.amount;
+  return amount < most && Wide{capacity} * std::max(tail, uses.front().head) < most;
+}
+
+}  // namespace
+
+SubsetBound subset_bound(std::vector<Use>& uses, std::int64_t capacity) {
+  if (uses.empty()) return {};
+  const auto [tails, exact] = tail_steps(uses);
+  std::sort(uses.begin(), uses.end(), [](const Use& a, const Use& b) { return a.head > b.head; });
+  SubsetBound best = sums_are_small(uses, tails.back(), capacity)
+                         ? best_thresholds<std::int64_t>(uses, tails, capacity)
+                         : best_thresholds<Wide>(uses, tails, capacity);
   if (exact) return best;
   // A task whose tail is between two steps counted for the lower one: look at all tails.
   constexpr int most_turns = 2;

@@ -91,9 +91,7 @@ class TemporaryFolder {
 
 /// Scenarios per second of processor time, on one thread, opening and committing included.
 double rate(const Spec& spec, bool check) {
-  std::vector<std::string> reserved = result_column_names(false);
-  reserved.insert(reserved.end(), {"scenario", "speed_up"});
-  const Grid grid(spec, reserved);
+  const Grid grid(spec, reserved_columns(spec));
   ScenarioSpace space(spec, grid);
   const TemporaryFolder folder;
   const SweepRequest request{

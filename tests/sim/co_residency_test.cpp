@@ -98,6 +98,21 @@ struct WholeUnits {
 
 }  // namespace
 
+TEST_CASE("a kernel that has ended leaves no demand to the next in its place") {
+  // Which may run on a device that counts demands without CoResidentShare.
+  Rng rng{3};
+  for (int round = 0; round < 100; ++round) {
+    CoRunScene scene{rng};
+    for (std::uint32_t i = 0; i < scene.kernels.size(); ++i) {
+      fluid::Kernel& kernel = scene.kernels[i];
+      kernel.blocks_running = 0;
+      scene.share.update_demand(i, scene.kernels, 10);
+      CHECK(kernel.demand == 0);
+      CHECK_FALSE(kernel.slowed);
+    }
+  }
+}
+
 TEST_CASE("fluid: kernels on the same units get done the co-residency factor, until one is alone") {
   // 2 units; each kernel's 2 blocks take half of one each, so together they fill both. At 0.8 the
   // first ends after 10 / 0.8 us; the second has done as much and goes on alone: 10 us more.

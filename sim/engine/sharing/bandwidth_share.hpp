@@ -121,12 +121,6 @@ class BandwidthShare {
   bool saturated_ = false;
 };
 
-/// Most quotients here are of numbers that fit, and half as dear.
-[[nodiscard]] inline std::uint64_t divide(Wide a, std::uint64_t b) {
-  const auto low = static_cast<std::uint64_t>(a);
-  return low == a ? low / b : static_cast<std::uint64_t>(a / b);
-}
-
 inline std::int64_t BandwidthShare::own_time(const Kernel& kernel,
                                              std::int64_t now,
                                              bool& ticked) const {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/engine/sharing/co_resident_share.hpp"
 
-#include "sim/engine/sharing/bandwidth_share.hpp"
 #include "sim/plan/partitions.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <tuple>
+#include <utility>
 
 namespace schedlab::fluid {
 
@@ -15,20 +15,29 @@ void CoResidentShare::reset(const Device& device, const std::vector<std::uint32_
   throughput_ = std::max<std::int64_t>(
       1, static_cast<std::int64_t>(std::floor(device.co_residency_factor * unit_throughput)));
   needs_.clear();
-  classes_.clear();
-  for (const UnitClass& unit_class : device.unit_classes) {
-    classes_.emplace_back().units = unit_class.count;
+  classes_.resize(device.unit_classes.size() + 1 + partitions.size());
+  for (UnitClassState& units : classes_) {
+    DueRow row = std::move(units.clock.events);
+    units = {};
+    units.clock.events = std::move(row);
+    units.clock.restart(whole_rate);
   }
-  classes_.emplace_back();  // kernels of no class
+  std::size_t number = 0;
+  for (const UnitClass& unit_class : device.unit_classes) {
+    classes_[number++].units = unit_class.count;
+  }
   if (!partitions.empty()) {
     std::uint32_t& units = classes_[divided_class(device).value()].units;
     units = units_left(units, partitions);
   }
-  for (const std::uint32_t units : partitions) classes_.emplace_back().units = units;
-  for (UnitClassState& units : classes_) units.clock.rate = whole_rate;
-  bandwidth_ = {};
+  ++number;  // kernels of no class
+  for (const std::uint32_t units : partitions) classes_[number++].units = units;
+  bandwidth_.restart(0);
+  time_.restart(1);
   demand_ = 0;
   members_.clear();
+  active_.clear();
+  settled_ = 0;
   next_ = never;
   due_alone_ = nil;
 }
@@ -38,42 +47,15 @@ void CoResidentShare::describe(std::uint32_t index, const UnitNeed& need) {
   needs_[index] = need;
 }
 
-std::int64_t CoResidentShare::own_time(const Kernel& kernel, std::int64_t now, bool& ticked) const {
-  if (!kernel.slowed) {
-    ticked = true;
-    return now + kernel.own;
-  }
-  const Member& member = members_[kernel.share];
-  const Clock& clock = clock_of(member);
-  const Wide progress = clock.at_time(now) - kernel.given;
-  // A picosecond ago the progress was less by the rate.
-  if (member.limit == Limit::units) {
-    ticked = progress % whole_rate < clock.rate;
-    return kernel.own + static_cast<std::int64_t>(progress / whole_rate);
-  }
-  const std::uint64_t done = divide(progress, kernel.demand);
-  ticked = progress - Wide{done} * kernel.demand < clock.rate;
-  return kernel.own + static_cast<std::int64_t>(done);
-}
-
-void CoResidentShare::update_demand(std::uint32_t index,
-                                    std::vector<Kernel>& kernels,
-                                    std::int64_t now) {
-  Kernel& kernel = kernels[index];
-  if (kernel.blocks_running == 0) {
-    if (kernel.share != nil) leave(kernel, kernels, now);
-    return;
-  }
-  Member& member = kernel.share == nil ? join(index, kernel) : members_[kernel.share];
-  count(member, kernel.blocks_running, kernel.blocks_running * kernel.block_demand);
-}
-
 CoResidentShare::Member& CoResidentShare::join(std::uint32_t index, Kernel& kernel) {
   kernel.share = static_cast<std::uint32_t>(members_.size());
   Member& member = members_.emplace_back();
   member.kernel = index;
   member.need = needs_[index];
   member.follows_units = member.need.co_resides() && !kernel.request.held;
+  member.clock = &time_;
+  time_.events.insert(member.due, index);
+  if (classes_[member.need.unit_class].members++ == 0) active_.push_back(member.need.unit_class);
   if (member.need.co_resides()) {
     const Residency& residency = member.need.residency;
     UnitClassState& units = classes_[member.need.unit_class];
@@ -86,45 +68,34 @@ CoResidentShare::Member& CoResidentShare::join(std::uint32_t index, Kernel& kern
 void CoResidentShare::leave(Kernel& kernel, std::vector<Kernel>& kernels, std::int64_t now) {
   Member& member = members_[kernel.share];
   count(member, 0, 0);
-  set_limit(member, kernel, Limit::none, now);
+  if (kernel.blocks_left != 0) set_limit(member, kernel, Limit::none, now);  // it comes back
+  member.clock->events.remove(member.kernel);
+  kernel.slowed = false;
+  kernel.demand = 0;  // the next kernel in its place may be one of another device
   if (member.need.co_resides()) {
     UnitClassState& units = classes_[member.need.unit_class];
     --units.kernels;
     units.smaller = true;
   }
+  if (--classes_[member.need.unit_class].members == 0) std::erase(active_, member.need.unit_class);
+  settled_ =
+      settled_ == members_.size() ? settled_ - 1 : std::min<std::size_t>(settled_, kernel.share);
   member = members_.back();
   kernels[member.kernel].share = kernel.share;
   members_.pop_back();
   kernel.share = nil;
 }
 
-/// What it does to others.
-void CoResidentShare::count(Member& member, std::uint32_t blocks, std::uint64_t demand) {
-  demand_ += demand - member.demand;
-  member.demand = demand;
-  if (member.blocks == blocks) return;
-  UnitClassState& units = classes_[member.need.unit_class];
-  units.changed = true;
-  if (member.need.co_resides()) {
-    const std::int64_t more = std::int64_t{blocks} - member.blocks;
-    units.blocks += more;
-    units.wanted += more * member.need.residency.throughput;
-  } else {
-    units.taken_whole += blocks - member.blocks;
-  }
-  member.blocks = blocks;
-}
-
-void CoResidentShare::share_units(std::int64_t now) {
-  for (std::uint32_t number = 0; number < classes_.size(); ++number) {
+inline void CoResidentShare::share_units(std::int64_t now) {
+  for (const std::uint32_t number : active_) {
     UnitClassState& units = classes_[number];
     if (!units.changed) continue;
     units.changed = false;
     if (units.smaller) find_largest(number);
-    if (!units.clock.set_rate(rate_of(units), now)) continue;
-    for (Member& member : members_) {
-      if (member.need.unit_class == number) member.stale = true;
-    }
+    if (!units.note_inputs()) continue;
+    const bool was_whole = units.clock.rate == whole_rate;
+    (void)units.clock.set_rate(rate_of(units), now);
+    if (was_whole != (units.clock.rate == whole_rate)) settled_ = 0;
   }
 }
 
@@ -158,41 +129,47 @@ std::uint64_t CoResidentShare::rate_of(const UnitClassState& units) const {
   return std::max<std::uint64_t>(1, rate);
 }
 
-void CoResidentShare::set_limit(Member& member,
-                                Kernel& kernel,
-                                Limit limit,
-                                std::int64_t now) const {
-  if (member.limit != limit || (limit == Limit::bandwidth && kernel.demand != member.demand)) {
-    bool ticked = false;
-    const std::int64_t own = own_time(kernel, now, ticked);
-    member.limit = limit;
-    member.stale = true;
-    kernel.slowed = limit != Limit::none;
-    kernel.own = kernel.slowed ? own : own - now;
-    if (kernel.slowed) kernel.given = clock_of(member).at_time(now);
+void CoResidentShare::set_limit(Member& member, Kernel& kernel, Limit limit, std::int64_t now) {
+  if (member.limit == limit && (limit != Limit::bandwidth || kernel.demand == member.demand)) {
+    return;
   }
+  bool ticked = false;
+  const std::int64_t own = own_time(kernel, now, ticked);
+  member.clock->events.remove(member.kernel);
+  member.limit = limit;
   kernel.demand = member.demand;
+  kernel.slowed = limit != Limit::none;
+  if (kernel.slowed) {
+    member.clock =
+        limit == Limit::bandwidth ? &bandwidth_ : &classes_[member.need.unit_class].clock;
+    kernel.own = own;
+    kernel.given = member.clock->at_time(now);
+  } else {
+    member.clock = &time_;
+    kernel.own = own - now;
+  }
+  member.due = due_of(member, kernel);
+  member.clock->events.insert(member.due, member.kernel);
+}
+
+/// It gets the bandwidth it wants.
+void CoResidentShare::give_all(Member& member, std::vector<Kernel>& kernels, std::int64_t now) {
+  const bool slowed = unit_rate(member) != whole_rate;
+  set_limit(member, kernels[member.kernel], slowed ? Limit::units : Limit::none, now);
 }
 
 void CoResidentShare::share_bandwidth(std::vector<Kernel>& kernels,
                                       CollectiveBandwidth& collectives,
                                       std::int64_t now) {
-  const auto give_all = [&](Member& member) {
-    const bool slowed = unit_rate(member) != whole_rate;
-    set_limit(member, kernels[member.kernel], slowed ? Limit::units : Limit::none, now);
-  };
-  std::uint64_t total = demand_;
-  if (static_cast<std::int64_t>(total) > collectives.room()) {
-    total = 0;
-    for (Member& member : members_) {
-      member.wanted =
-          static_cast<std::uint64_t>(Wide{member.demand} * unit_rate(member) / whole_rate);
-      total += member.wanted;
-    }
+  std::uint64_t total = 0;
+  for (Member& member : members_) {
+    member.wanted =
+        static_cast<std::uint64_t>(Wide{member.demand} * unit_rate(member) / whole_rate);
+    total += member.wanted;
   }
   std::uint64_t left = collectives.share(total);
   if (total <= left) {
-    for (Member& member : members_) give_all(member);
+    for (Member& member : members_) give_all(member, kernels, now);
     return;
   }
   by_wanted_.resize(members_.size());
@@ -206,61 +183,65 @@ void CoResidentShare::share_bandwidth(std::vector<Kernel>& kernels,
     if (member.wanted * others <= left) {  // then so it was of all before
       left -= member.wanted;
       --others;
-      give_all(member);
+      give_all(member, kernels, now);
     } else {
       set_limit(member, kernels[member.kernel], Limit::bandwidth, now);
     }
   }
-  if (!bandwidth_.set_rate(left / others, now)) return;
-  for (Member& member : members_) member.stale = member.stale || member.limit == Limit::bandwidth;
+  (void)bandwidth_.set_rate(left / others, now);
+  settled_ = 0;
+}
+
+/// Not exactly, but in few steps: each of the members may want one less than its part of the sum.
+inline bool CoResidentShare::may_lack_bandwidth(std::int64_t room) const {
+  std::uint64_t most = demand_;
+  for (const std::uint32_t number : active_) {
+    const UnitClassState& units = classes_[number];
+    most += static_cast<std::uint64_t>(Wide{units.demand} * units.clock.rate / whole_rate) + 1;
+  }
+  return static_cast<std::int64_t>(most) > room;
+}
+
+inline void CoResidentShare::note_clock(const Clock& clock, std::int64_t now) {
+  if (clock.events.first() == DueRow::never) return;
+  const std::int64_t time = clock.next_time(now);
+  if (time > next_) return;
+  const bool alone = time < next_ && clock.events.second() > clock.at_time(time);
+  next_ = time;
+  due_alone_ = alone ? clock.events.first_kernel() : nil;
+}
+
+inline void CoResidentShare::find_next(std::int64_t now) {
+  next_ = never;
+  due_alone_ = nil;
+  note_clock(time_, now);
+  for (const std::uint32_t number : active_) note_clock(classes_[number].clock, now);
+  note_clock(bandwidth_, now);
 }
 
 void CoResidentShare::share(std::vector<Kernel>& kernels,
                             CollectiveBandwidth& collectives,
                             std::int64_t now) {
   share_units(now);
-  share_bandwidth(kernels, collectives, now);
-  find_next(kernels, now);
-}
-
-/// Of the member's event, as of the last sharing.
-std::int64_t CoResidentShare::time_of(const Member& member,
-                                      const Kernel& kernel,
-                                      std::int64_t now) const {
-  if (member.event == never) return never;
-  if (member.limit == Limit::none) return member.event - kernel.own;
-  const Clock& clock = clock_of(member);
-  const std::uint64_t one = member.limit == Limit::bandwidth ? kernel.demand : whole_rate;
-  const Wide due = kernel.given + Wide{one} * static_cast<std::uint64_t>(member.event - kernel.own);
-  if (due <= clock.given) return now;
-  const Wide needed = due - clock.given;
-  return std::max(
-      now, clock.at + static_cast<std::int64_t>(divide(needed + (clock.rate - 1), clock.rate)));
-}
-
-void CoResidentShare::find_next(const std::vector<Kernel>& kernels, std::int64_t now) {
-  next_ = never;
-  due_alone_ = nil;
-  for (Member& member : members_) {
-    if (member.stale) {
-      member.time = time_of(member, kernels[member.kernel], now);
-      member.stale = false;
-    }
-    if (member.time < next_) {
-      next_ = member.time;
-      due_alone_ = member.kernel;
-    } else if (member.time == next_) {
-      due_alone_ = nil;
-    }
+  std::size_t first = std::exchange(settled_, members_.size());
+  if (may_lack_bandwidth(collectives.room())) {
+    share_bandwidth(kernels, collectives, now);
+  } else {
+    (void)collectives.share(0);  // there is room: they are given all they want
+    for (; first < members_.size(); ++first) give_all(members_[first], kernels, now);
   }
+  find_next(now);
 }
 
 void CoResidentShare::take_due(std::vector<std::uint32_t>& due) {
   for (Member& member : members_) {
-    if (member.time != next_) continue;
+    const bool is_due = due_alone_ != nil ? member.kernel == due_alone_
+                                          : member.due <= member.clock->at_time(next_);
+    if (!is_due) continue;
     due.push_back(member.kernel);
     member.event = never;
-    member.time = never;
+    member.due = DueRow::never;
+    member.clock->events.move(member.kernel, member.due);
   }
   next_ = never;
 }

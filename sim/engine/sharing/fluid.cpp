@@ -18,7 +18,7 @@ namespace schedlab {
 /// is the one whose own blocks, if any, are not looked at.
 inline bool FluidSharing::holds_up(const Pool& pool) const {
   const DeviceState& device = devices_[pool.device];
-  if (pool.waiting == 0 || device.share.saturated() || limits(device, pool)) return false;
+  if (pool.waiting == 0 || limits(device, pool)) return false;
   const std::uint32_t first = queues_[pool.first_queue + pool.top].head;
   return first != nil && pool.capacity_left < kernels_[first].footprint &&
          (pool.cycling == nil || pool.cycling == first);
@@ -76,7 +76,15 @@ void FluidSharing::dispatch_pool(std::uint32_t index, std::int64_t now) {
     note_change(pool.device, device);
     return;
   }
-  if (cycling != nil && catch_up(cycling, now)) touch(cycling, kernels_[cycling]);
+  dispatch_waiting(pool, now);
+}
+
+/// The same where any kernel may be slowed down, or more wait than may be resident.
+void FluidSharing::dispatch_waiting(Pool& pool, std::int64_t now) {
+  const std::uint32_t cycling = pool.cycling;
+  if (cycling != nil && kernels_[cycling].rounds != 0 && catch_up(cycling, now)) {
+    touch(cycling, kernels_[cycling]);
+  }
   pool.cycling = nil;
   if (pool.waiting != 0) dispatch_queues(pool, now);
   if (pool.cycling == cycling) return;
@@ -106,11 +114,7 @@ void FluidSharing::dispatch_queues(Pool& pool, std::int64_t now) {
         kernel.blocks_running += blocks;
         if (pool.units != 0) pool.capacity_left -= std::int64_t{kernel.footprint} * blocks;
         touch(index, kernel);
-        if (kernel.slowed) {
-          append_in_phase(kernel, blocks, device, now);
-        } else {
-          append(kernel.cohorts, now + kernel.own + kernel.block_time - kernel.shift, blocks);
-        }
+        place_cohort(kernel, blocks, device, now);
       }
       if (kernel.blocks_left != 0) {
         if (kernel.started && kernel.block_time > 0) pool.cycling = index;
@@ -195,16 +199,20 @@ void FluidSharing::share_changed_devices(std::int64_t now) {
         device.share.set_event(kernels_[index], next_own_time(kernels_[index]));
       });
     }
-    if (!device.share.share(kernels_, now)) {
-      device.share.release([&](std::uint32_t index, std::int64_t /*time*/) {
-        list_events(index, kernels_[index], device);
-      });
-    }
-    renew(number, device);
-    if (!device.engaged.empty()) [[unlikely]]
-      note_rates(device);
+    share_device(number, device, now);
   }
   changed_devices_.clear();
+}
+
+void FluidSharing::share_device(std::uint32_t number, DeviceState& device, std::int64_t now) {
+  if (!device.share.share(kernels_, now)) {
+    device.share.release([&](std::uint32_t index, std::int64_t /*time*/) {
+      list_events(index, kernels_[index], device);
+    });
+  }
+  renew(number, device);
+  if (!device.engaged.empty()) [[unlikely]]
+    note_rates(device);
 }
 
 void FluidSharing::note_rates(DeviceState& device) {
@@ -590,7 +598,7 @@ std::optional<Time> FluidSharing::reveal(StreamId stream, std::uint32_t item) {
 
 std::size_t FluidSharing::memory_bytes() const {
   std::size_t bytes = kernels_.capacity() * sizeof(Kernel) + cohorts_.capacity() * sizeof(Cohort) +
-                      ends_.memory_bytes() + arrived_.capacity() * sizeof(std::uint32_t) +
+                      ends_.memory_bytes() + arrived_.memory_bytes() +
                       forms_.capacity() * sizeof(Form);
   for (const DeviceState& device : devices_) {
     bytes += device.share.memory_bytes() + device.events.memory_bytes();

@@ -6,6 +6,7 @@
 #include "sim/engine/sharing/exclusive.hpp"
 #include "sim/engine/sharing/fluid_kernel.hpp"
 #include "sim/engine/sharing/kernel_heap.hpp"
+#include "sim/engine/sharing/worklist.hpp"
 #include "sim/machine/residency.hpp"
 #include "sim/plan/policy.hpp"
 
@@ -55,8 +56,7 @@ class FluidSharing {
     if (free_kernels_.empty()) {
       kernels_.emplace_back();
     } else {
-      index = free_kernels_.back();
-      free_kernels_.pop_back();
+      index = free_kernels_.take_back();
       kernels_[index].forget();
     }
     kernels_[index].request.set(request);
@@ -224,10 +224,15 @@ class FluidSharing {
   void dispatch_all(std::int64_t now);
   [[nodiscard]] bool holds_up(const Pool& pool) const;
   void dispatch_pool(std::uint32_t pool, std::int64_t now);
+  void dispatch_waiting(Pool& pool, std::int64_t now);
   [[gnu::noinline]] void dispatch_queues(Pool& pool, std::int64_t now);
   [[nodiscard]] static std::uint32_t blocks_that_fit(std::int64_t capacity_left,
                                                      const Kernel& kernel);
   void begin(std::uint32_t index, Kernel& kernel, DeviceState& device, std::int64_t now);
+  void place_cohort(Kernel& kernel,
+                    std::uint32_t blocks,
+                    const DeviceState& device,
+                    std::int64_t now);
   void append_in_phase(Kernel& kernel,
                        std::uint32_t blocks,
                        const DeviceState& device,
@@ -239,8 +244,11 @@ class FluidSharing {
     several_ends,  ///< more than one at one time
   };
   Stop advance(std::int64_t& next, std::int64_t horizon);
-  [[gnu::noinline]] void advance_shared(std::uint32_t ended, Kernel& kernel, std::int64_t now);
-  [[gnu::noinline]] Stop advance_saturated(DeviceState& device, std::int64_t now);
+  void advance_shared(std::uint32_t ended, Kernel& kernel, DeviceState& device, std::int64_t now);
+  bool fill_first(Pool& pool, DeviceState& device, std::int64_t now);
+  [[gnu::noinline]] Stop advance_saturated(DeviceState& device,
+                                           std::int64_t now,
+                                           std::int64_t horizon);
   Stop advance_unsaturated(DeviceState& device, std::int64_t now, std::int64_t horizon);
   void replace_ended(
       std::uint32_t ended, Kernel& from, Pool& pool, DeviceState& device, std::int64_t now);
@@ -262,6 +270,7 @@ class FluidSharing {
   void note_change(std::uint32_t number, DeviceState& device);
   [[gnu::noinline]] void share_bandwidth(std::int64_t now);
   [[gnu::noinline]] void share_changed_devices(std::int64_t now);
+  void share_device(std::uint32_t number, DeviceState& device, std::int64_t now);
   [[gnu::noinline]] void note_rates(DeviceState& device);
   static void count_rounds(std::uint32_t index, Kernel& kernel, const Pool& pool);
   void schedule(std::uint32_t index, Kernel& kernel, DeviceState& device);
@@ -305,13 +314,13 @@ class FluidSharing {
   std::vector<Pool> pools_;
   std::vector<Queue> queues_;  // [pool][level]
   std::vector<Kernel> kernels_;
-  std::vector<std::uint32_t> free_kernels_;
+  fluid::Worklist free_kernels_;
   std::vector<Cohort> cohorts_;
   std::uint32_t free_cohort_ = nil;
-  std::vector<std::uint32_t> arrived_;          // kernels that are in no queue yet
-  std::vector<std::uint32_t> dirty_pools_;      // with something to place, or room to place it
-  std::vector<std::uint32_t> touched_;          // kernels to share bandwidth with and to schedule
-  std::vector<std::uint32_t> changed_devices_;  // of touched kernels
+  fluid::Worklist arrived_;          // kernels that are in no queue yet
+  fluid::Worklist dirty_pools_;      // with something to place, or room to place it
+  fluid::Worklist touched_;          // kernels to share bandwidth with and to schedule
+  fluid::Worklist changed_devices_;  // of touched kernels
   std::vector<Notice> notices_;
   std::vector<std::uint32_t> held_;       // by stream: its last held kernel
   std::vector<std::uint32_t> new_rates_;  // engaged kernels

@@ -6,19 +6,71 @@
 /// a busy device are of this kind.
 namespace schedlab {
 
-/// The next event, where some are short of bandwidth.
-FluidSharing::Stop FluidSharing::advance_saturated(DeviceState& device, std::int64_t now) {
-  const bool shared = device.share.next_event() == now;
-  if (shared ? device.events.next_time() == now : !device.events.alone()) {
-    return Stop::several_ends;
+/// The commonest case of advance_shared(), after blocks have ended: the first that waits, which
+/// runs, gets all the room, and has blocks left then. False: that is not so.
+inline bool FluidSharing::fill_first(Pool& pool, DeviceState& device, std::int64_t now) {
+  const std::uint32_t index = pool.cycling;
+  if (index == nil || index != queues_[pool.first_queue + pool.top].head) {
+    return false;
   }
-  const std::uint32_t index = shared ? device.share.due_alone() : device.events.next_kernel();
-  if (index == nil) return Stop::several_ends;
-  event_time_ = now;  // of notices
-  if (completes(kernels_[index])) return Stop::completes;
-  if (!shared) (void)device.events.pop();
-  advance_shared(index, kernels_[index], now);
-  return Stop::changed;
+  Kernel& to = kernels_[index];
+  if (to.rounds != 0 && catch_up(index, now)) touch(index, to);
+  const std::uint32_t blocks = blocks_that_fit(pool.capacity_left, to);
+  if (blocks >= to.blocks_left) return false;
+  if (blocks != 0) {
+    to.blocks_left -= blocks;
+    to.blocks_running += blocks;
+    pool.capacity_left -= std::int64_t{to.footprint} * blocks;
+    place_cohort(to, blocks, device, now);
+    touch(index, to);
+  }
+  return true;
+}
+
+/// Ends a cohort of the kernel, which goes on, where any kernel may be slowed down by that.
+inline void FluidSharing::advance_shared(std::uint32_t ended,
+                                         Kernel& kernel,
+                                         DeviceState& device,
+                                         std::int64_t now) {
+  skip_rounds(kernel, kernel.rounds);
+  kernel.rounds = 0;
+  end_first_cohort(kernel);
+  touch(ended, kernel);
+  Pool& pool = pools_[kernel.pool];
+  if (pool.waiting != 0 && !fill_first(pool, device, now)) dispatch_waiting(pool, now);
+  if (device.share.saturated()) {
+    for (const std::uint32_t index : touched_) {
+      device.share.update_demand(index, kernels_, now);
+      schedule(index, kernels_[index], device);
+    }
+    touched_.clear();
+    share_device(pool.device, device, now);
+  } else {
+    share_bandwidth(now);
+  }
+  dispatched_at_ = now;
+  dispatch_needed_ = false;
+}
+
+/// The next events before `horizon`, where some are short of bandwidth or units.
+FluidSharing::Stop FluidSharing::advance_saturated(DeviceState& device,
+                                                   std::int64_t now,
+                                                   std::int64_t horizon) {
+  for (;;) {
+    const bool shared = device.share.next_event() == now;
+    if (shared ? device.events.next_time() == now : !device.events.alone()) {
+      return Stop::several_ends;
+    }
+    const std::uint32_t index = shared ? device.share.due_alone() : device.events.next_kernel();
+    if (index == nil) return Stop::several_ends;
+    event_time_ = now;  // of notices
+    if (completes(kernels_[index])) return Stop::completes;
+    if (!shared) (void)device.events.pop();
+    advance_shared(index, kernels_[index], device, now);
+    const std::int64_t next = next_time(device);
+    if (next >= horizon || !notices_.empty() || !device.share.saturated()) return Stop::changed;
+    now = next;
+  }
 }
 
 /// The commonest case of replace_ended(): all the room goes to the first that waits, which runs,
@@ -79,7 +131,7 @@ inline FluidSharing::Stop FluidSharing::advance_unsaturated(DeviceState& device,
     (void)device.events.pop();
     Pool& pool = pools_[kernel.pool];
     if (limits(device, pool)) [[unlikely]] {
-      advance_shared(index, kernel, now);
+      advance_shared(index, kernel, device, now);
       return Stop::changed;
     }
     if (!replace_block(index, kernel, pool, device, now)) {
@@ -104,11 +156,12 @@ FluidSharing::Stop FluidSharing::advance(std::int64_t& next, std::int64_t horizo
     if (!next_device_alone()) return Stop::several_ends;
     const std::uint32_t number = next_device();
     DeviceState& device = devices_[number];
+    const std::int64_t until = device_count_ == 1 ? horizon : next + 1;
     Stop stop = Stop::changed;
     if (device.share.saturated()) {
-      stop = advance_saturated(device, next);
+      stop = advance_saturated(device, next, until);
     } else {
-      stop = advance_unsaturated(device, next, device_count_ == 1 ? horizon : next + 1);
+      stop = advance_unsaturated(device, next, until);
       renew(number, device);
     }
     if (stop != Stop::changed) {
@@ -118,17 +171,6 @@ FluidSharing::Stop FluidSharing::advance(std::int64_t& next, std::int64_t horizo
     if (!notices_.empty() || dispatch_needed()) return Stop::changed;
   }
   return Stop::changed;
-}
-
-void FluidSharing::advance_shared(std::uint32_t ended, Kernel& kernel, std::int64_t now) {
-  skip_rounds(kernel, kernel.rounds);
-  kernel.rounds = 0;
-  end_first_cohort(kernel);
-  touch(ended, kernel);
-  if (pools_[kernel.pool].waiting != 0) dispatch_pool(kernel.pool, now);
-  share_bandwidth(now);
-  dispatched_at_ = now;
-  dispatch_needed_ = false;
 }
 
 /// The same in few steps where all have the bandwidth they want and whoever waits may start.

@@ -19,7 +19,9 @@ inline void FluidSharing::link(CohortList& list, std::uint32_t node) {
 }
 
 /// True: the blocks are a cohort of their own.
-inline bool FluidSharing::append(CohortList& list, std::int64_t end, std::uint32_t blocks) {
+[[gnu::always_inline]] inline bool FluidSharing::append(CohortList& list,
+                                                        std::int64_t end,
+                                                        std::uint32_t blocks) {
   if (list.last != nil && cohorts_[list.last].end == end) {
     cohorts_[list.last].blocks += blocks;
     return false;
@@ -77,8 +79,22 @@ inline void FluidSharing::begin(std::uint32_t index,
   if (kernel.request.held) notices_.push_back({index, Notice::What::start});
 }
 
+/// Blocks begin now, and may be slowed down.
+inline void FluidSharing::place_cohort(Kernel& kernel,
+                                       std::uint32_t blocks,
+                                       const DeviceState& device,
+                                       std::int64_t now) {
+  if (kernel.returned.first != nil) {
+    append_in_phase(kernel, blocks, device, now);
+    return;
+  }
+  bool ticked = false;
+  const std::int64_t own = device.share.own_time(kernel, now, ticked);
+  append(kernel.cohorts, own + kernel.block_time - kernel.shift, blocks);
+}
+
 /// The kernel is to be touched afterwards.
-inline void FluidSharing::end_first_cohort(Kernel& kernel) {
+[[gnu::always_inline]] inline void FluidSharing::end_first_cohort(Kernel& kernel) {
   const std::uint32_t node = take_first(kernel.cohorts);
   const Cohort cohort = cohorts_[node];
   free_cohort(node);

@@ -18,6 +18,12 @@ inline constexpr std::uint64_t whole_rate = std::uint64_t{1} << 32U;
 /// Wide enough for demands times times.
 __extension__ using Wide = unsigned __int128;
 
+/// Most quotients here are of numbers that fit, and half as dear.
+[[nodiscard]] inline std::uint64_t divide(Wide a, std::uint64_t b) {
+  const auto low = static_cast<std::uint64_t>(a);
+  return low == a ? low / b : static_cast<std::uint64_t>(a / b);
+}
+
 /// A Wide in memory. In two halves: the processor waits for one that is written in halves, as sums
 /// are, and read at a stroke.
 class StoredWide {
