@@ -70,13 +70,17 @@ std::uint64_t Islands::step() const {
   for (const Lane& lane : lanes_) {
     tasks = std::max<std::uint64_t>(tasks, planned_graph(choices_[lane.choice]).task_count());
   }
-  const std::uint64_t runs = 1 + settings_.scatter.samples;
-  const std::uint64_t step = std::max<std::uint64_t>(16, step_tasks / (tasks * runs));
+  const std::uint64_t runs = (1 + settings_.scatter.samples) * lanes_.size();
+  std::uint64_t step = std::max<std::uint64_t>(16, step_tasks / (tasks * runs));
   const std::uint64_t limit = settings_.limits.evaluations;
   if (limit == 0) return step;
   const auto ranks =
       static_cast<std::uint64_t>(settings_.link == nullptr ? 1 : settings_.link->size());
   const std::uint64_t islands = settings_.islands * lanes_.size() * ranks;
+  if (lanes_.size() > 1) {  // several steps between two halvings of the choices
+    const auto steps = static_cast<std::uint64_t>(2 * halvings);
+    step = std::min(step, std::max<std::uint64_t>(1, limit / (islands * steps)));
+  }
   return std::min(step, (limit - evaluations_ + islands - 1) / islands);
 }
 
