@@ -241,22 +241,6 @@ TEST_CASE("What-if offers no plan that the checker objects to") {
   }
 }
 
-TEST_CASE("A captured run says how many streams its nodes have, and why they are not merged") {
-  ExplainedRun run = host_bound_run(2);
-  const StreamId first{0};
-  const StreamId second = run.plan.streams.push_back({});
-  run.plan.event_count = 1;
-  run.plan.hosts[HostId{0}].calls = {HostCall::launch(first, TaskId{0}),
-                                     HostCall::record(first, EventId{0}),
-                                     HostCall::wait(second, EventId{0}),
-                                     HostCall::launch(second, TaskId{1})};
-  run.plan = capture_graphs(run.plan);
-  run.trace = simulate(run.problem(), run.plan, {.record_hosts = true, .record_flows = true});
-  const WhatIf merged = find(what_if(run), "streams_1");
-  CHECK(merged.description == "the same calls on 1 of 2 streams");
-  CHECK(merged.note == "streams can be merged in eager plans of one host only");
-}
-
 TEST_CASE("What is to be known of a change stands beside it, once") {
   const WhatIf change{"fused_2", "two as one", 5us, "1 MB of memory traffic less"};
   CHECK(change.text() == "two as one (1 MB of memory traffic less)");
