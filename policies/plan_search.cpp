@@ -23,6 +23,11 @@ constexpr std::uint64_t most_window = 9;         // assumed
 /// List::least_gain, of the units; below 0 tasks start that make others lose more; assumed
 constexpr std::array<double, 4> least_gains{1e-6, -1e-6, -0.05, 0.03};
 
+/// Orders of starts and numbers of streams tried before all else, as the best number may be far
+/// from that of the best start; assumed.
+constexpr std::size_t most_first_starts = 4;
+constexpr std::array<std::uint32_t, 2> first_streams{2, 4};
+
 /// Where each task is launched.
 IdVector<TaskId, std::uint32_t> positions(const Placement& placement) {
   IdVector<TaskId, std::uint32_t> position(placement.stream_of.size(), 0);
@@ -113,7 +118,18 @@ PlanSearch::PlanSearch(const Problem& problem,
       }
     }
   }
+  for (const ScoredPlan& start : starts.first(std::min(starts.size(), most_first_starts))) {
+    const auto placement = placement_of(problem, start.plan);
+    if (!placement) continue;
+    for (const std::uint32_t streams : first_streams) {
+      if (streams > options.max_streams) continue;
+      for (const Decoder decoder : {Decoder::dispatch, Decoder::insertion}) {
+        first_lists_.push_back({decoder, streams, 0.0, in_order(*placement)});
+      }
+    }
+  }
   begin_from(best().plan, best().makespan);
+  if (!first_lists_.empty()) first_lists_.push_back(list_);
   list_late_.restart(Duration::max());
   if (placement_.order.empty()) {  // no start can be taken apart: some list can
     set_placement(decoded(list_).placement());
@@ -130,6 +146,17 @@ void PlanSearch::set_placement(Placement placement) {
   placement_ = std::move(placement);
 }
 
+/// Apart, so that a task can go between two others.
+Urgency PlanSearch::in_order(const Placement& placement) const {
+  const auto position = positions(placement);
+  const auto tasks = static_cast<std::int64_t>(position.size());
+  Urgency urgency(position.size());
+  for (const TaskId task : problem_.graph.tasks()) {
+    urgency[task] = 2 * (tasks - std::int64_t{position[task]});
+  }
+  return urgency;
+}
+
 /// Both searches go on from a plan, as far as they can.
 void PlanSearch::begin_from(const Plan& plan, Duration makespan) {
   auto placement = placement_of(problem_, plan);
@@ -137,12 +164,7 @@ void PlanSearch::begin_from(const Plan& plan, Duration makespan) {
   set_placement(std::move(*placement));
   placement_late_.restart(makespan);
   list_.streams = std::clamp(used_streams(placement_), 1U, options().max_streams);
-  const auto position = positions(placement_);
-  const auto tasks = static_cast<std::int64_t>(position.size());
-  // Apart, so that a task can go between two others.
-  for (const TaskId task : problem_.graph.tasks()) {
-    list_.urgency[task] = 2 * (tasks - std::int64_t{position[task]});
-  }
+  list_.urgency = in_order(placement_);
   list_late_.restart(Duration::max());
   list_ends_.clear();
 }
@@ -279,7 +301,8 @@ void PlanSearch::step_list() {
   Placement placement = builder.placement();
   const auto outcome = scored(std::move(builder).build("search"));
   if (!outcome) return;
-  if (first ? outcome->makespan < before : list_late_.accepts(outcome->makespan)) {
+  if (first ? outcome->makespan < first_makespan_ : list_late_.accepts(outcome->makespan)) {
+    if (first) first_makespan_ = outcome->makespan;
     list_ = std::move(next);
     list_ends_.clear();
     if (outcome->trace != nullptr) {

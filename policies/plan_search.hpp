@@ -152,6 +152,7 @@ class PlanSearch final : public PlanImprover {
   void step_list();
   void step_placement();
   void restart();
+  [[nodiscard]] Urgency in_order(const Placement& placement) const;
   void begin_from(const Plan& plan, Duration makespan);
   [[nodiscard]] List changed(const List& list);
   [[nodiscard]] List swapped(const List& list);
@@ -169,8 +170,9 @@ class PlanSearch final : public PlanImprover {
   Problem problem_;
   std::uint64_t patience_ = 0;
   ListMoves list_moves_;
-  bool holds_;                     // tasks that could start
-  std::vector<List> first_lists_;  // to be looked at before others are made, last first
+  bool holds_;                                 // tasks that could start
+  std::vector<List> first_lists_;              // to be looked at before others are made, last first
+  Duration first_makespan_ = Duration::max();  // the shortest of those looked at
   List list_;
   ListMoves::Ends list_ends_;  // in the last accepted run of a list; empty: not known
   LateAcceptance list_late_;
