@@ -110,14 +110,6 @@ PlanSearch::PlanSearch(const Problem& problem,
   patience_ = std::clamp(10 * tasks, least_patience, most_patience);
   list_.urgency = urgency_of(upward_rank(problem.graph, problem.costs.durations()));
   list_.streams = std::clamp(4U, 1U, options.max_streams);
-  if (holds_) {
-    for (const std::uint32_t streams : {8U, 32U}) {
-      for (const double least_gain : least_gains) {
-        first_lists_.push_back(
-            {Decoder::together, std::min(streams, options.max_streams), least_gain, list_.urgency});
-      }
-    }
-  }
   for (const ScoredPlan& start : starts.first(std::min(starts.size(), most_first_starts))) {
     const auto placement = placement_of(problem, start.plan);
     if (!placement) continue;
@@ -128,8 +120,16 @@ PlanSearch::PlanSearch(const Problem& problem,
       }
     }
   }
+  if (holds_) {
+    for (const std::uint32_t streams : {8U, 32U}) {
+      for (const double least_gain : least_gains) {
+        first_lists_.push_back(
+            {Decoder::together, std::min(streams, options.max_streams), least_gain, list_.urgency});
+      }
+    }
+  }
   begin_from(best().plan, best().makespan);
-  if (!first_lists_.empty()) first_lists_.push_back(list_);
+  if (!first_lists_.empty()) first_lists_.insert(first_lists_.begin(), list_);
   list_late_.restart(Duration::max());
   if (placement_.order.empty()) {  // no start can be taken apart: some list can
     set_placement(decoded(list_).placement());
