@@ -190,17 +190,21 @@ DeviceProperties properties_of(const OpenClDeviceFacts& facts) {
 /// Throws DeviceError if the device cannot be split so.
 std::vector<OpenClDeviceHandle> split_device(const OpenClContext& made, std::uint32_t group_units) {
   if (group_units == 0) return {};
+  const auto refused = [&](std::string_view reason) {
+    return DeviceError(fmt::format("{} with {} compute units is not split into groups of {}: {}",
+                                   made.facts.name,
+                                   made.facts.units,
+                                   group_units,
+                                   reason));
+  };
+  if (group_units > made.facts.units) throw refused("a group has at most all of them");
   const std::array<cl_device_partition_property, 3> equal{
       CL_DEVICE_PARTITION_EQUALLY, static_cast<cl_device_partition_property>(group_units), 0};
-  std::vector<cl_device_id> parts(std::max(1U, made.facts.units / group_units));
+  std::vector<cl_device_id> parts(made.facts.units / group_units);
   const cl_int status = made.cl.create_sub_devices(
       made.device, equal.data(), static_cast<cl_uint>(parts.size()), parts.data(), nullptr);
   if (status != CL_SUCCESS) {
-    throw DeviceError(fmt::format("{} with {} compute units is not split into groups of {}: {}",
-                                  made.facts.name,
-                                  made.facts.units,
-                                  group_units,
-                                  opencl_status_text(status)));
+    throw refused(opencl_status_text(status));
   }
   std::vector<OpenClDeviceHandle> groups;
   for (cl_device_id part : parts) groups.emplace_back(part, made.cl.release_device);

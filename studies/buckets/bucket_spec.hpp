@@ -2,6 +2,7 @@
 #pragma once
 
 #include "hw_models/machine_spec.hpp"
+#include "studies/scenario/shared_parts.hpp"
 #include "workloads/buckets/boundaries.hpp"
 #include "workloads/buckets/bucket_batches.hpp"
 #include "workloads/buckets/epoch.hpp"
@@ -16,8 +17,6 @@
 #include <vector>
 
 namespace schedlab {
-
-class ScenarioSpace;
 
 /// One data set: its sequences, and what they were drawn from.
 struct SequenceData {
@@ -78,8 +77,8 @@ struct BucketSpec {
   std::string scenario;  ///< JSON text: workload, machine, policy, ... of one training step
   /// In the place of the scenario's, which was checked before; nullptr: that one.
   std::shared_ptr<const MachineSpec> machine{};
-  /// Whose cost models all steps share, with what they fitted to profiles; nullptr: none.
-  std::shared_ptr<const ScenarioSpace> cost_models{};
+  /// By all steps of the scenario, which must not be changed once one was simulated.
+  std::shared_ptr<SharedParts> shared = std::make_shared<SharedParts>();
   std::int64_t chunk_sequences = 0;
   std::uint64_t seed = 1;
   bool drop_incomplete = false;

@@ -25,7 +25,6 @@ class Passes {
       : spec_(*study.spec), stop_(stop) {
     const StepSimulation steps{spec_, study.rows[rows.front()].setup, stop};
     machine_ = steps.machine();
-    spec_.cost_models = steps.cost_models();
     for (const std::size_t each : rows) {
       const BucketRow& row = study.rows[each];
       rows_.push_back(&row);

@@ -30,9 +30,8 @@ struct StepScenario {
   StepScenario(const BucketSpec& spec, const std::string& text)
       : parsed(parse_spec(text, fmt::format("{}: /scenario", spec.file), spec.folder)),
         grid(parsed),
-        space(parsed, grid) {
+        space(parsed, grid, spec.shared) {
     expect_one_scenario(parsed, grid);
-    if (spec.cost_models != nullptr) space.share_cost_models(*spec.cost_models);
     if (spec.machine != nullptr) {
       space.use_machine(*spec.machine);  // of a study that ran: there is nothing left to check
     } else {
@@ -174,12 +173,6 @@ MachineSpec StepSimulation::machine() const {
   Components components(parsed, grid);
   components.keep_sources();
   return components.machine(0);
-}
-
-std::shared_ptr<const ScenarioSpace> StepSimulation::cost_models() const {
-  const auto owner =
-      std::make_shared<const StepScenario>(spec_, step_scenario(spec_, setup_, {1}, launch_));
-  return {owner, &owner->space};
 }
 
 StepCost StepSimulation::cost(std::int64_t length) {

@@ -52,8 +52,6 @@ class StepSimulation {
   [[nodiscard]] std::uint64_t tasks() const { return tasks_; }
   /// The scenario's machine, with the source of each number.
   [[nodiscard]] MachineSpec machine() const;
-  /// For BucketSpec::cost_models.
-  [[nodiscard]] std::shared_ptr<const ScenarioSpace> cost_models() const;
 
   /// Does its workload have the option `recompute`?
   [[nodiscard]] bool recomputes() const { return recomputes_; }

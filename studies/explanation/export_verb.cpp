@@ -98,7 +98,9 @@ std::string write_export(const ExportOptions& options, const Terminal& terminal)
     }
     return export_notebook(options.input, options.out, options.overwrite).string();
   }
-  if (options.out.empty()) refuse("--out", "nothing", "a file to write");
+  if (options.out.empty()) {
+    refuse("--out", "nothing", options.format == "npy" ? "a folder to write" : "a file to write");
+  }
   if (options.format == "costs" || options.format == "xla_costs") {
     const auto costs = load_operation_costs(options.input, terminal.stop);
     const std::string text =

@@ -2,6 +2,7 @@
 #include "studies/explanation/input_content.hpp"
 
 #include "sim/base/byte_source.hpp"
+#include "sim/base/error.hpp"
 #include "workloads/formats/graph_dot.hpp"
 #include "workloads/formats/graph_text.hpp"
 #include "workloads/traces/foreign_graph.hpp"
@@ -32,6 +33,16 @@ bool is_graph(const std::string& text, const std::string& file, char first) {
          (first >= '0' && first <= '9') || is_graph_text(text) || is_dot(text);
 }
 
+void expect_no_spec(const std::string& text, const std::string& file) {
+  const auto has = [&](const char* key) { return text.find(key) != std::string::npos; };
+  if (!has("\"workload\"") || !has("\"machine\"") || has("\"traceEvents\"")) return;
+  throw InputError({.file = file,
+                    .pointer = {},
+                    .found = "a spec",
+                    .expected = "what was recorded or simulated, or a graph",
+                    .hint = "schedlab simulate it, and give the folder that this writes"});
+}
+
 }  // namespace
 
 InputContent input_content(const std::string& file) {
@@ -54,6 +65,7 @@ InputContent input_content(const std::string& file) {
   if (start == std::string::npos) return InputContent::unknown;
   if (text[start] == '[') return InputContent::profile;  // a list of events
   if (text[start] == '{') {
+    expect_no_spec(text, file);
     const bool ours = text.find("\"schedlab\"") != std::string::npos;
     return ours ? InputContent::graph_file : InputContent::profile;
   }

@@ -17,7 +17,7 @@ enum class InputContent : std::uint8_t {
 };
 
 /// By the content, plain or gzip. Reads only as far as it must: a profile may be larger than the
-/// memory. Throws InputError for what cannot be read.
+/// memory. Throws InputError for what cannot be read, and for a spec.
 [[nodiscard]] InputContent input_content(const std::string& file);
 
 }  // namespace schedlab

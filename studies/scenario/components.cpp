@@ -19,7 +19,6 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <mutex>
 #include <utility>
 
 namespace schedlab {
@@ -217,17 +216,19 @@ TaskGraph Components::graph(std::uint64_t workload,
   }
 }
 
-const MachineSpec& Components::base_machine(const std::string& name) const {
-  const std::lock_guard lock(machines_mutex_);
-  const auto found = machines_.find(name);
-  if (found != machines_.end()) return found->second;
-  MachineSpec machine = load_machine(name);
-  if (!keeps_sources_) {  // a sweep copies the rest many times; execution reads library parameters
-    std::erase_if(machine.sources, [](const NumberSource& one) {
-      return !one.pointer.starts_with("/device/clblast/");
-    });
-  }
-  return machines_.emplace(name, std::move(machine)).first->second;
+std::shared_ptr<const MachineSpec> Components::base_machine(const std::string& name) const {
+  const auto make = [&] {
+    MachineSpec machine = load_machine(name);
+    if (!keeps_sources_) {  // a sweep copies the rest many times; execution reads library
+                            // parameters
+      std::erase_if(machine.sources, [](const NumberSource& one) {
+        return !one.pointer.starts_with("/device/clblast/");
+      });
+    }
+    return machine;
+  };
+  return shared_->machines.get(
+      {name, keeps_sources_}, make, [](const MachineSpec&) { return std::size_t{1}; });
 }
 
 MachineSpec Components::machine(std::uint64_t index) const {
@@ -264,7 +265,7 @@ MachineSpec Components::machine(std::uint64_t index) const {
         fmt::format("the machines that need no file are {}", fmt::join(machine_names(), ", ")));
   }
   try {
-    MachineSpec machine = base_machine(is_file ? path_of(name) : name);
+    MachineSpec machine = *base_machine(is_file ? path_of(name) : name);
     apply_overrides(machine, overrides);
     return machine;
   } catch (const InputError& error) {

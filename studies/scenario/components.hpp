@@ -8,6 +8,7 @@
 #include "sim/launch/launch.hpp"
 #include "sim/machine/cost_model.hpp"
 #include "sim/plan/policy.hpp"
+#include "studies/scenario/shared_parts.hpp"
 #include "studies/spec/grid.hpp"
 #include "studies/spec/ranks.hpp"
 #include "studies/spec/spec.hpp"
@@ -19,10 +20,10 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace schedlab {
 
@@ -38,8 +39,11 @@ inline constexpr std::array<Granularity, 5> all_granularities{Granularity::coars
 /// InputErrors that point into the user's spec.
 class Components {
  public:
-  /// Both must outlive this.
-  Components(const Spec& spec, const Grid& grid) : spec_(spec), grid_(grid) {}
+  /// Spec and grid must outlive this.
+  Components(const Spec& spec,
+             const Grid& grid,
+             std::shared_ptr<SharedParts> shared = std::make_shared<SharedParts>())
+      : spec_(spec), grid_(grid), shared_(std::move(shared)) {}
 
   /// Whether a sweep runs policies at each other's granularities, too.
   [[nodiscard]] bool compares_like_for_like() const { return spec_.like_for_like; }
@@ -111,13 +115,12 @@ class Components {
   [[noreturn]] void rethrow(const InputError& error, const JsonNode& node) const;
 
   /// Reads each machine once: overrides work on copies.
-  [[nodiscard]] const MachineSpec& base_machine(const std::string& name) const;
+  [[nodiscard]] std::shared_ptr<const MachineSpec> base_machine(const std::string& name) const;
 
   const Spec& spec_;
   const Grid& grid_;
   bool keeps_sources_ = false;
-  mutable std::mutex machines_mutex_;
-  mutable std::map<std::string, MachineSpec> machines_;
+  std::shared_ptr<SharedParts> shared_;
 };
 
 }  // namespace schedlab

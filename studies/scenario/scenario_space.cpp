@@ -32,14 +32,16 @@ bool has_no_host(const Policy& policy) {
 
 }  // namespace
 
-ScenarioSpace::ScenarioSpace(const Spec& spec, const Grid& grid)
+ScenarioSpace::ScenarioSpace(const Spec& spec,
+                             const Grid& grid,
+                             std::shared_ptr<SharedParts> shared)
     : grid_(grid),
-      components_(spec, grid),
+      shared_(std::move(shared)),
+      components_(spec, grid, shared_),
       check_memory_(spec.check_memory),
       finds_splits_(leaves_split_open(spec)),
       graphs_(graph_cache_bytes),
       machines_(object_cache_entries),
-      cost_models_(std::make_shared<CostModels>(object_cache_entries)),
       problems_(problem_cache_bytes),
       policies_(object_cache_entries),
       splits_(object_cache_entries) {
@@ -111,7 +113,7 @@ std::shared_ptr<const ScenarioPolicy> ScenarioSpace::policy(std::uint64_t index)
 std::shared_ptr<const CostModel> ScenarioSpace::cost_model(std::uint64_t index,
                                                            const MachineSpec& machine) {
   const bool profiled = calibrated_profile(machine.platform.devices[DeviceId{0}]) != nullptr;
-  auto holder = cost_models_->get(
+  auto holder = shared_->cost_models.get(
       {index, profiled ? 1U : 0U},
       [&] { return components_.cost_model(index, machine); },
       [](const std::unique_ptr<CostModel>&) { return std::size_t{1}; });

@@ -6,6 +6,7 @@
 #include "studies/base/shared_cache.hpp"
 #include "studies/scenario/components.hpp"
 #include "studies/scenario/scenario.hpp"
+#include "studies/scenario/shared_parts.hpp"
 #include "studies/spec/grid.hpp"
 
 #include <array>
@@ -27,8 +28,10 @@ struct ScenarioAs {
 /// The scenarios of a spec, and everything that several of them share. Thread-safe.
 class ScenarioSpace {
  public:
-  /// Both must outlive this.
-  ScenarioSpace(const Spec& spec, const Grid& grid);
+  /// Spec and grid must outlive this.
+  ScenarioSpace(const Spec& spec,
+                const Grid& grid,
+                std::shared_ptr<SharedParts> shared = std::make_shared<SharedParts>());
 
   /// The scenarios are executed on the workers of this computer besides. Graphs are cut into blocks
   /// for them also where the machine has no profile that says how; and what is simulated has the
@@ -43,9 +46,6 @@ class ScenarioSpace {
   void use_machine(MachineSpec machine) {
     given_machine_ = std::make_shared<const MachineSpec>(std::move(machine));
   }
-  /// Cost models are those of another space of the same spec, with what they fitted to profiles.
-  /// To be called before anything is prepared.
-  void share_cost_models(const ScenarioSpace& other) { cost_models_ = other.cost_models_; }
   /// 0: nothing is executed.
   [[nodiscard]] std::uint32_t workers() const { return workers_; }
   [[nodiscard]] HostPlacement host_placement() const { return host_; }
@@ -70,7 +70,6 @@ class ScenarioSpace {
   // Workload, granularity, machine, cost model; launch if it changes machine or graph; ranks;
   // slices where they are left open, else 0.
   using ProblemKey = std::array<std::uint64_t, 7>;
-  using CostModels = SharedCache<std::array<std::uint64_t, 2>, std::unique_ptr<CostModel>>;
 
   [[nodiscard]] std::shared_ptr<const ScenarioPolicy> policy(std::uint64_t index);
   /// Made once, so that what it fits to a profile is fitted once.
@@ -81,6 +80,7 @@ class ScenarioSpace {
   [[nodiscard]] PreparedProblem make_problem(const ProblemKey& key, const LaunchChoice& launch);
 
   const Grid& grid_;
+  std::shared_ptr<SharedParts> shared_;
   Components components_;
   std::vector<LaunchChoice> launches_;                // of the first alternatives
   std::shared_ptr<const TaskGraph> given_graph_;      // nullptr: of the spec's workloads
@@ -91,8 +91,6 @@ class ScenarioSpace {
   HostPlacement host_ = HostPlacement::own_core;
   SharedCache<std::array<std::uint64_t, 3>, TaskGraph> graphs_;  // workload, granularity, slices
   SharedCache<std::array<std::uint64_t, 2>, MachineSpec> machines_;  // machine, launch mode
-  // Alternative; whether the machine has a profile, which decides the default.
-  std::shared_ptr<CostModels> cost_models_;
   SharedCache<ProblemKey, PreparedProblem> problems_;
   SharedCache<std::uint64_t, ScenarioPolicy> policies_;
   SharedCache<std::uint64_t, AutoSplit> splits_;  // by scenario

@@ -134,9 +134,8 @@ class ScenarioRuns {
   void make_graphs() {
     graphs_.resize(scenarios_.size());
     if (leaves_split_open(spec_)) return;
-    ScenarioSpace space(spec_, grid_);
+    ScenarioSpace space(spec_, grid_, shared_);
     space.use_machine(machine_);
-    space.share_cost_models(models_);
     std::map<std::pair<std::uint64_t, Granularity>, std::shared_ptr<const TaskGraph>> made;
     for (std::size_t i = 0; i < scenarios_.size(); ++i) {
       const Granularity granularity = space.scenario(scenarios_[i]).granularity;
@@ -153,9 +152,8 @@ class ScenarioRuns {
   template <class Visit>
   void on_machine(const MachineSpec& machine, const Visit& visit) const {
     for (std::size_t i = 0; i < scenarios_.size(); ++i) {
-      ScenarioSpace space(spec_, grid_);
+      ScenarioSpace space(spec_, grid_, shared_);
       space.use_machine(machine);
-      space.share_cost_models(models_);
       if (graphs_[i] != nullptr) space.use_graph(graphs_[i]);
       ScenarioRunner runner(space, stop_);
       visit(i, runner);
@@ -200,7 +198,7 @@ class ScenarioRuns {
   const StopFlag* stop_;
   Components components_;
   MachineSpec machine_;
-  ScenarioSpace models_{spec_, grid_};                    // whose cost models all others share
+  std::shared_ptr<SharedParts> shared_ = std::make_shared<SharedParts>();
   std::vector<std::shared_ptr<const TaskGraph>> graphs_;  // nullptr: made by the space
 };
 

@@ -215,9 +215,10 @@ TEST_CASE("execute: streams are spread over groups of compute units") {
   CHECK(session.out.str().find("makespan") != std::string::npos);
   options.device = "opencl:0/1000";
   options.overwrite = true;
-  CHECK_THROWS_WITH_AS(static_cast<void>(run_on_device(options, session.terminal())),
-                       doctest::Contains("is not split into groups of 1000"),
-                       DeviceError);
+  CHECK_THROWS_WITH_AS(
+      static_cast<void>(run_on_device(options, session.terminal())),
+      doctest::Contains("is not split into groups of 1000: a group has at most all of them"),
+      DeviceError);
 }
 
 }  // namespace schedlab

@@ -224,6 +224,11 @@ TEST_CASE("import: what a file holds is told wherever its keys stand") {
   CHECK(input_content(write(folder, "list.json", "  [{}]")) == InputContent::profile);
   CHECK(input_content(write(folder, "g.json", R"json({"schedlab": "graph"})json")) ==
         InputContent::graph_file);
+  CHECK_THROWS_WITH_AS(
+      static_cast<void>(input_content(
+          write(folder, "spec.json", R"json({"workload": "gnmt_like", "machine": "v100"})json"))),
+      doctest::Contains("found a spec, expected what was recorded or simulated"),
+      InputError);
   CHECK(input_content(write(folder, "g.txt", "digraph {}")) == InputContent::graph_file);
   CHECK(input_content(write(folder, "g.et", "2\n0 0 0\n1 3 1 0\n")) == InputContent::graph_file);
   CHECK(input_content(write(folder, "empty.et", "")) == InputContent::unknown);
