@@ -255,6 +255,7 @@ def gpt_pipeline(
     data_type: Axis[str] = 'fp32',
     optimizer: Axis[str] = 'adam',
     master_weights: Axis[bool] = False,
+    autocast: Axis[bool] = False,
     tensor_parallel: Axis[int] = 1,
     sequence_parallel: Axis[bool] = False,
     experts: Axis[int] = 0,

@@ -50,6 +50,12 @@ Kernel pointwise_kernel(std::int64_t elements,
                    type);
 }
 
+Kernel cast_kernel(std::int64_t elements, DataType from, DataType to) {
+  Kernel kernel = pointwise_kernel(elements, 1, 1, to);
+  kernel.bytes_read = Bytes{elements * bytes_per_element(from)};
+  return kernel;
+}
+
 Kernel row_reduction_kernel(std::int64_t rows, std::int64_t columns, DataType type) {
   Kernel kernel = over_rows(rows, columns, 0.0, 0, rows, type);
   kernel.flops = Flops{static_cast<double>(rows) * static_cast<double>(columns - 1)};

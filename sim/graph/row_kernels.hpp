@@ -16,6 +16,8 @@ namespace schedlab {
                                       std::int64_t inputs,
                                       double flops_per_element,
                                       DataType type);
+/// Reads one type, writes another.
+[[nodiscard]] Kernel cast_kernel(std::int64_t elements, DataType from, DataType to);
 /// One number per row: columns - 1 sums each.
 [[nodiscard]] Kernel row_reduction_kernel(std::int64_t rows, std::int64_t columns, DataType type);
 /// y = exp(x - max) / sum: 5 FLOP per element (maximum, difference, exponential, sum, quotient).

@@ -64,7 +64,7 @@ const std::vector<Row> a100_rows{
     {mpt_13b, 2048, 2, 3, 2262}};
 
 /// Microseconds a token.
-double predicted(const Row& row, const std::string& machine) {
+double predicted(const Row& row, const std::string& machine, bool autocast) {
   const TaskGraph graph = make_workload("gpt_pipeline",
                                         {{"blocks", row.network.blocks},
                                          {"hidden", row.network.width},
@@ -75,7 +75,8 @@ double predicted(const Row& row, const std::string& machine) {
                                          {"expressivity", std::int64_t{1}},
                                          {"attention", std::string{"fused"}},
                                          {"data_type", std::string{"bf16"}},
-                                         {"master_weights", true},
+                                         {"master_weights", !autocast},
+                                         {"autocast", autocast},
                                          {"granularity", std::string{"operator"}},
                                          {"passes", std::string{"kernels"}},
                                          {"samples", row.samples},
@@ -114,11 +115,11 @@ double attention_tflop_per_s(double us_per_pair) {
 }
 
 /// What the predictions lack: two costs, fitted on the networks below two billion parameters.
-Missing missing_of(const std::vector<Row>& rows, const std::string& machine) {
+Missing missing_of(const std::vector<Row>& rows, const std::string& machine, bool autocast) {
   std::vector<double> times;
   std::vector<FitRow> fitted;
   for (const Row& row : rows) {
-    times.push_back(predicted(row, machine));
+    times.push_back(predicted(row, machine, autocast));
     if (row.network.width < mpt_3b.width) {
       fitted.push_back({counts(row), 1e6 / row.tokens_per_second - times.back()});
     }
@@ -136,15 +137,17 @@ Missing missing_of(const std::vector<Row>& rows, const std::string& machine) {
   }
   const Row longer{mpt_1b, 16384, 2, 4, 0};
   const Row shorter{mpt_1b, 8192, 4, 4, 0};
-  const double us_per_pair = (predicted(longer, machine) - predicted(shorter, machine)) /
-                             (counts(longer)[1] - counts(shorter)[1]);
+  const double us_per_pair =
+      (predicted(longer, machine, autocast) - predicted(shorter, machine, autocast)) /
+      (counts(longer)[1] - counts(shorter)[1]);
   missing.activation_ps = 1e6 * fit.coefficients[0];
   missing.predicted_attention = attention_tflop_per_s(us_per_pair);
   missing.measured_attention = attention_tflop_per_s(us_per_pair + fit.coefficients[1]);
   MESSAGE(
-      fmt::format("{}: small networks {}; large ones {}; with {:.0f} ps an activation, attention "
+      fmt::format("{}{}: small networks {}; large ones {}; with {:.0f} ps an activation, attention "
                   "at {:.0f} TFLOP/s for {:.0f}: {}",
                   machine,
+                  autocast ? ", autocast" : "",
                   missing.small.summary(),
                   missing.large.summary(),
                   missing.activation_ps,
@@ -154,21 +157,29 @@ Missing missing_of(const std::vector<Row>& rows, const std::string& machine) {
   return missing;
 }
 
-TEST_CASE("GPTs with sharded parameters: two costs explain what predictions lack") {
-  const Missing h100 = missing_of(h100_rows, "h100");
-  const Missing a100 = missing_of(a100_rows, "a100");
-  CHECK(h100.small.median_signed() < -0.25);
-  CHECK(a100.small.median_signed() < -0.1);
+TEST_CASE("GPTs with sharded parameters: autocast and the attention of their day") {
+  // Without autocast, which these runs had, and with it.
+  const Missing h100_pure = missing_of(h100_rows, "h100", false);
+  const Missing a100_pure = missing_of(a100_rows, "a100", false);
+  const Missing h100 = missing_of(h100_rows, "h100", true);
+  const Missing a100 = missing_of(a100_rows, "a100", true);
+  CHECK(h100_pure.large.median_signed() < -0.25);
+  CHECK(a100_pure.large.median_signed() < -0.1);
+  CHECK(h100.large.median() < 0.17);
+  CHECK(a100.large.median() < 0.06);
+  // Autocast leaves nothing on an A100 but attention's rate, and half on an H100.
+  CHECK(a100.activation_ps < 0.1 * a100_pure.activation_ps);
+  CHECK(h100.activation_ps < 0.5 * h100_pure.activation_ps);
   for (const Missing& each : {h100, a100}) {
-    CHECK(each.large.median_signed() < -0.1);
     // Fitted on smaller networks, they hold for larger ones.
-    CHECK(each.explained.median() < 0.02);
-    CHECK(each.explained.quantile(1.0) < 0.12);
-    CHECK(each.measured_attention < 0.7 * each.predicted_attention);
+    CHECK(each.explained.median() < 0.015);
+    CHECK(each.explained.quantile(0.8) < 0.03);
+    CHECK(each.explained.quantile(1.0) < 0.12);  // 13 billion, 4096 tokens between gathers
+    CHECK(each.measured_attention < 0.6 * each.predicted_attention);
   }
-  // FlashAttention 1 on an A100 and on an H100.
-  CHECK(a100.measured_attention < 110);
-  CHECK(h100.measured_attention < 180);
+  // FlashAttention 1 reaches 25 to 40 % of 312 TFLOP/s (Dao, arXiv 2307.08691).
+  CHECK(a100.measured_attention > 0.25 * 312);
+  CHECK(a100.measured_attention < 0.4 * 312);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "sim/base/ceil_div.hpp"
 #include "sim/graph/row_kernels.hpp"
 #include "workloads/models/update_kernels.hpp"
+#include "workloads/pipeline/gpt_precision.hpp"
 
 #include <fmt/format.h>
 
@@ -17,24 +18,10 @@ namespace schedlab {
 namespace {
 
 // FLOP per element besides the products; a sum, product, exponential or root counts as one.
-constexpr double gelu_flops = 9;            // cube (2), 2 scales, 2 sums, tanh, product, half
-constexpr double gelu_gradient_flops = 16;  // tanh again (6), 1 - t^2 (2), derivative (6), sum, dy
-constexpr double norm_gradient_flops = 11;  // as batch normalisation: sums 5, data gradient 6
-constexpr double softmax_gradient_flops = 4;  // y (dy - sum of y dy)
-
-/// What one operator adds to a layer.
-struct GptOperator {
-  std::string_view name;
-  std::vector<Kernel> forward{};
-  std::vector<Kernel> backward_data{};
-  std::vector<Kernel> backward_weight{};
-  std::int64_t parameters = 0;
-  std::int64_t expert_parameters = 0;  ///< of these, of this rank alone
-  std::int64_t kept = 0;               ///< elements
-  std::int64_t outputs = 0;            ///< elements
-  bool reads_block = false;        ///< besides the operator before, the block's input or its middle
-  std::vector<LayerJoin> joins{};  ///< positions among the operator's own kernels
-};
+constexpr double gelu_flops = 9;             // cube (2), 2 scales, 2 sums, tanh, product, half
+constexpr double gelu_gradient_flops = 16;   // tanh again (6), 1 - t^2 (2), derivative (6), sum, dy
+constexpr double router_gradient_flops = 4;  // y (dy - sum of y dy)
+constexpr double norm_gradient_flops = 11;   // as batch normalisation: sums 5, data gradient 6
 
 class GptMaker {
  public:
@@ -46,7 +33,10 @@ class GptMaker {
         own_rows_(spec.sequence_parallel ? rows_ / ranks_ : rows_),
         own_state_(own_rows_ * spec.hidden),
         words_(ceil_div(spec.vocabulary, ranks_)),
-        element_(bytes_per_element(spec.type)) {
+        element_(bytes_per_element(spec.type)),
+        precision_(spec.type, spec.autocast),
+        wide_(precision_.wide()),
+        wide_state_(precision_.widened(own_state_)) {
     graph_.name = "gpt";
     graph_.tensor_parallel = static_cast<std::uint32_t>(std::max(ranks_, spec.expert_parallel));
     graph_.expert_parallel = spec.expert_parallel > 1;
@@ -101,16 +91,20 @@ class GptMaker {
     return pointwise_kernel(elements, inputs, flops, spec_.type);
   }
 
+  [[nodiscard]] Kernel over_state(std::int64_t inputs, double flops) const {
+    return pointwise_kernel(own_state_, inputs, flops, wide_);
+  }
+
   [[nodiscard]] std::int64_t heads() const { return spec_.heads / ranks_; }
 
   /// The state of all tokens summed over the ranks; with sequence parallelism each gets its tokens.
-  void sum_state(LayerPass pass, std::uint32_t kernels, GptOperator& one) const {
+  void sum_state(LayerPass pass, std::uint32_t kernels, DataType type, GptOperator& one) const {
     if (ranks_ == 1) return;
     one.joins.push_back(
         {.pass = pass,
          .kernels = kernels,
          .op = spec_.sequence_parallel ? CollectiveOp::reduce_scatter : CollectiveOp::all_reduce,
-         .bytes = Bytes{rows_ * spec_.hidden * element_}});
+         .bytes = Bytes{rows_ * spec_.hidden * bytes_per_element(type)}});
   }
   /// With sequence parallelism the tokens of all ranks, before the pass.
   void gather_state(LayerPass pass, GptOperator& one) const {
@@ -122,15 +116,15 @@ class GptMaker {
   }
 
   [[nodiscard]] GptOperator norm(std::string_view name) const {
-    Kernel gradient = normalization_kernel(own_rows_, spec_.hidden, spec_.type);
+    Kernel gradient = normalization_kernel(own_rows_, spec_.hidden, wide_);
     gradient.flops = Flops{norm_gradient_flops * static_cast<double>(own_state_)};
-    gradient.bytes_read += Bytes{own_state_ * element_};  // x and dy
+    gradient.bytes_read += Bytes{wide_state_ * element_};  // x and dy
     return {.name = name,
-            .forward = {normalization_kernel(own_rows_, spec_.hidden, spec_.type)},
+            .forward = {normalization_kernel(own_rows_, spec_.hidden, wide_)},
             .backward_data = {gradient},
             .parameters = 2 * spec_.hidden,
-            .kept = own_state_,
-            .outputs = own_state_};
+            .kept = wide_state_,
+            .outputs = wide_state_};
   }
   /// y[rows, outputs] = x[rows, hidden] * W + b, each rank with its part of the outputs.
   [[nodiscard]] GptOperator by_columns(std::string_view name, std::int64_t all_outputs) const {
@@ -145,8 +139,10 @@ class GptMaker {
                     .kept = rows_ * outputs,
                     .outputs = rows_ * outputs};
     gather_state(LayerPass::forward, one);
-    sum_state(LayerPass::backward_data, 1, one);
+    sum_state(LayerPass::backward_data, 1, spec_.type, one);
     gather_state(LayerPass::backward_weight, one);
+    precision_.cast_input(own_state_, one);
+    precision_.cast_weights(one);
     return one;
   }
   /// y[rows, hidden] = x[rows, inputs] * W + b, each rank with its part of the inputs, added to
@@ -154,19 +150,22 @@ class GptMaker {
   [[nodiscard]] GptOperator by_rows(std::string_view name, std::int64_t all_inputs) const {
     const std::int64_t inputs = all_inputs / ranks_;
     const std::int64_t h = spec_.hidden;
-    GptOperator one{
-        .name = name,
-        .forward = {product(rows_, h, inputs), over(own_state_, 1, 1), over(own_state_, 2, 1)},
-        .backward_data = {product(rows_, inputs, h),
-                          over(own_state_, 2, 1)},  // both gradients of what was read twice
-        .backward_weight = {product(inputs, h, rows_),
-                            row_reduction_kernel(h, own_rows_, spec_.type)},
-        .parameters = inputs * h + h,
-        .kept = own_state_,
-        .outputs = own_state_,
-        .reads_block = true};
-    sum_state(LayerPass::forward, 1, one);
+    GptOperator one{.name = name,
+                    .forward = {product(rows_, h, inputs),
+                                over(own_state_, 1, 1),
+                                precision_.residual(own_state_)},
+                    .backward_data = {product(rows_, inputs, h),
+                                      over_state(2, 1)},  // both gradients of what was read twice
+                    .backward_weight = {product(inputs, h, rows_),
+                                        row_reduction_kernel(h, own_rows_, spec_.type)},
+                    .parameters = inputs * h + h,
+                    .kept = wide_state_,
+                    .outputs = wide_state_,
+                    .reads_block = true};
+    sum_state(LayerPass::forward, 1, spec_.type, one);
     gather_state(LayerPass::backward_data, one);
+    precision_.cast_output_gradient(own_state_, one);
+    precision_.cast_weights(one);
     return one;
   }
   [[nodiscard]] GptOperator attention() const {
@@ -180,15 +179,19 @@ class GptMaker {
     const Kernel to_weights = heads_product(spec_.window, keys, head);
     const Kernel from_weights = heads_product(spec_.window, head, keys);
     const Kernel transposed = heads_product(keys, head, spec_.window);
-    return {.name = "attention",
-            .forward = {to_weights, softmax_kernel(pairs, keys, spec_.type), from_weights},
-            .backward_data = {to_weights,
-                              transposed,
-                              over(weights, 2, softmax_gradient_flops),
-                              from_weights,
-                              transposed},
-            .kept = weights + width,
-            .outputs = width};
+    GptOperator one{
+        .name = "attention",
+        .forward = {to_weights},
+        .backward_data = {to_weights, transposed},
+        .kept = (precision_.autocast() ? precision_.widened(weights) : 0) + weights + width,
+        .outputs = width};
+    for (Kernel& each : precision_.softmax(pairs, keys)) one.forward.push_back(std::move(each));
+    one.forward.push_back(from_weights);
+    for (Kernel& each : precision_.softmax_gradient(weights)) {
+      one.backward_data.push_back(std::move(each));
+    }
+    one.backward_data.insert(one.backward_data.end(), {from_weights, transposed});
+    return one;
   }
   /// Two products forward; backward the weights again and four more (Dao et al., arXiv 2205.14135):
   /// per token and head results of `head` elements, each sums over all keys.
@@ -281,15 +284,15 @@ class GptMaker {
                     grouped_product(routed_, h, w),
                     over(routed_ * h, 1, 1),
                     over(own * h, 2, 2),
-                    over(own_state_, 2, 1)},
+                    precision_.residual(own_state_)},
         .backward_data = {over(own * h, 2, 2),
                           grouped_product(routed_, w, h),
                           over(routed_ * w, 2, gelu_gradient_flops),
                           grouped_product(routed_, h, w),
                           over(own * h, 2, 1),
-                          over(rows_ * spec_.experts, 2, softmax_gradient_flops),
+                          over(rows_ * spec_.experts, 2, router_gradient_flops),
                           product(rows_, h, spec_.experts),
-                          over(own_state_, 2, 1)},
+                          over_state(2, 1)},
         .backward_weight = {grouped_gradient(h, w, routed_),
                             row_reduction_kernel(w, routed_, spec_.type),
                             grouped_gradient(w, h, routed_),
@@ -297,46 +300,51 @@ class GptMaker {
                             product(h, spec_.experts, rows_)},
         .parameters = h * spec_.experts + here * (2 * h * w + h + w),
         .expert_parameters = spec_.expert_parallel > 1 ? here * (2 * h * w + h + w) : 0,
-        .kept = most_routed_ * (h + 2 * w) + own * h + rows_ * spec_.experts + own_state_,
-        .outputs = own_state_,
+        .kept = most_routed_ * (h + 2 * w) + own * h + rows_ * spec_.experts + wide_state_,
+        .outputs = wide_state_,
         .reads_block = true};
     exchange(LayerPass::forward, 3, one);
     exchange(LayerPass::forward, 7, one);
     exchange(LayerPass::backward_data, 1, one);
     exchange(LayerPass::backward_data, 4, one);
+    precision_.cast_output_gradient(own_state_, one);
+    precision_.cast_input(own_state_, one);
+    precision_.cast_weights(one);
     return one;
   }
   [[nodiscard]] GptOperator embedding() const {
     const std::int64_t state = rows_ * spec_.hidden;
     GptOperator one{.name = "embedding",
-                    .forward = {over(state, 1, 0)},
-                    .backward_weight = {over(state, 2, 1)},  // added to the rows that were read
+                    .forward = {pointwise_kernel(state, 1, 0, wide_)},
+                    // Added to the rows that were read.
+                    .backward_weight = {pointwise_kernel(state, 2, 1, wide_)},
                     .parameters = words_ * spec_.hidden,
-                    .outputs = own_state_};
-    sum_state(LayerPass::forward, 1, one);
+                    .outputs = wide_state_};
+    sum_state(LayerPass::forward, 1, wide_, one);
     gather_state(LayerPass::backward_weight, one);
     return one;
   }
   [[nodiscard]] GptOperator positions() const {
     const std::int64_t row = spec_.window * spec_.hidden;
     return {.name = "positions",
-            .forward = {over(own_state_, 2, 1)},
-            .backward_weight = {row_reduction_kernel(row, spec_.samples, spec_.type)},
+            .forward = {over_state(2, 1)},
+            .backward_weight = {row_reduction_kernel(row, spec_.samples, wide_)},
             .parameters = row,
-            .kept = own_state_,
-            .outputs = own_state_};
+            .kept = wide_state_,
+            .outputs = wide_state_};
   }
   [[nodiscard]] GptOperator logits() const {
     const std::int64_t v = words_;
-    Kernel loss = softmax_kernel(rows_, v, spec_.type);
-    loss.flops = Flops{7.0 * static_cast<double>(rows_ * v)};  // with the gradient
     GptOperator one{.name = "logits",
-                    .forward = {product(rows_, v, spec_.hidden), loss},
-                    .backward_data = {product(rows_, spec_.hidden, v)},
+                    .forward = precision_.loss(rows_, v),
+                    .backward_data = precision_.loss_gradient(rows_ * v),
                     .backward_weight = {product(spec_.hidden, v, rows_)},
                     .parameters = v * spec_.hidden,
-                    .kept = rows_ * v,
+                    .kept = precision_.widened(rows_ * v),
                     .outputs = rows_ * v};
+    one.forward.insert(one.forward.begin(), product(rows_, v, spec_.hidden));
+    one.backward_data.push_back(product(rows_, spec_.hidden, v));
+    const auto gradient = static_cast<std::uint32_t>(one.backward_data.size());
     gather_state(LayerPass::forward, one);
     // The largest logit, the sum of exponentials and the right word's logit of every token.
     for (int i = 0; i < 3 && ranks_ > 1; ++i) {
@@ -345,8 +353,10 @@ class GptMaker {
                            .op = CollectiveOp::all_reduce,
                            .bytes = Bytes{rows_ * bytes_per_element(DataType::fp32)}});
     }
-    sum_state(LayerPass::backward_data, 1, one);
+    sum_state(LayerPass::backward_data, gradient, spec_.type, one);
     gather_state(LayerPass::backward_weight, one);
+    precision_.cast_input(own_state_, one);
+    precision_.cast_weights(one);
     return one;
   }
 
@@ -395,8 +405,8 @@ class GptMaker {
     if (all.parameters > 0) {
       layer.update = operation(name, "update", {update_kernel(all.parameters)});
     }
-    layer.parameters = Bytes{all.parameters * element_};
-    layer.expert_parameters = Bytes{all.expert_parameters * element_};
+    layer.parameters = Bytes{all.parameters * bytes_per_element(wide_)};
+    layer.expert_parameters = Bytes{all.expert_parameters * bytes_per_element(wide_)};
     layer.kept = Bytes{all.kept * element_};
     layer.activation = Bytes{all.outputs * element_};
     layer.joins = std::move(all.joins);
@@ -404,7 +414,7 @@ class GptMaker {
   }
 
   [[nodiscard]] Kernel update_kernel(std::int64_t parameters) const {
-    Kernel kernel = detail::optimizer_kernel(spec_.optimizer, parameters, spec_.type);
+    Kernel kernel = detail::optimizer_kernel(spec_.optimizer, parameters, wide_);
     if (!spec_.master_weights) return kernel;
     kernel = detail::optimizer_kernel(spec_.optimizer, parameters, DataType::fp32);
     // The gradient is read, and a copy of the new weights written, in the type of the passes.
@@ -439,6 +449,9 @@ class GptMaker {
   std::int64_t own_state_;  // elements of their state
   std::int64_t words_;      // of a rank
   std::int64_t element_;
+  GptPrecision precision_;
+  DataType wide_;
+  std::int64_t wide_state_;       // elements of the type of products that are as long as own_state_
   std::int64_t routed_ = 0;       // tokens of this rank's experts
   std::int64_t most_routed_ = 0;  // that any rank has, before or after an exchange
   LayerGraph graph_;

@@ -33,6 +33,8 @@ struct GptSpec {
   GptAttention attention = GptAttention::unfused;
   /// The optimizer keeps weights and moments in fp32 beside the weights of `type`.
   bool master_weights = false;
+  /// Weights, residuals, norms, softmax and loss in fp32, products in `type`: GptPrecision.
+  bool autocast = false;
   std::int64_t tensor_parallel = 1;  ///< ranks that share each layer; divides heads
   /// Norms, residuals and what is kept of them are divided among these ranks, too, token by token.
   bool sequence_parallel = false;

@@ -67,6 +67,11 @@ void expect_valid(const GptSpec& spec) {
                                     std::pair{"expert_parallel", spec.expert_parallel}}) {
     SCHEDLAB_EXPECTS(value > 0, fmt::format("gpt: {} {}", name, value));
   }
+  if (spec.autocast && (spec.master_weights || bytes_per_element(spec.type) > 2)) {
+    throw InfeasibleError(
+        "gpt: autocast has its weights in fp32 and products in a narrower type\n  set data_type to "
+        "bf16 or fp16 and master_weights to false, or leave out autocast");
+  }
   if (spec.hidden % spec.heads != 0) {
     throw InfeasibleError(
         fmt::format("gpt: hidden {} is not a multiple of heads {}", spec.hidden, spec.heads));

@@ -150,6 +150,10 @@ LayerWorkload gpt() {
                   {.name = "master_weights",
                    .default_value = d.master_weights,
                    .doc = "the optimizer keeps weights and moments in fp32, whatever data_type is"},
+                  {.name = "autocast",
+                   .default_value = d.autocast,
+                   .doc = "as PyTorch's: weights, residuals, norms, softmax and loss in fp32, cast "
+                          "to data_type for products"},
                   size_option("tensor_parallel",
                               d.tensor_parallel,
                               "ranks that share each layer, as in Megatron; the machine needs a "
@@ -190,6 +194,7 @@ LayerWorkload gpt() {
                          : attention == "masked" ? GptAttention::masked
                                                  : GptAttention::unfused;
         spec.master_weights = o.flag("master_weights");
+        spec.autocast = o.flag("autocast");
         spec.tensor_parallel = o.integer("tensor_parallel");
         spec.sequence_parallel = o.flag("sequence_parallel");
         spec.experts = o.integer("experts");

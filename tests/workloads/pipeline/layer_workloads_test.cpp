@@ -316,6 +316,54 @@ TEST_CASE(
         std::int64_t{1023} * 16 * 512 * 4 - std::int64_t{1023} * 16 * 4);
 }
 
+TEST_CASE("autocast: fp32 state, weights and loss, and a cast before each product") {
+  constexpr std::int64_t h = 256;
+  constexpr std::int64_t rows = 3 * 128;
+  constexpr std::int64_t words = 1000;
+  const auto gpt = [](bool autocast) {
+    return layers("gpt",
+                  {{"autocast", autocast},
+                   {"data_type", std::string{"bf16"}},
+                   {"attention", std::string{"fused"}},
+                   {"blocks", std::int64_t{1}},
+                   {"vocabulary", std::int64_t{words}},
+                   {"hidden", std::int64_t{h}},
+                   {"heads", std::int64_t{4}},
+                   {"stride", std::int64_t{0}},
+                   {"expressivity", std::int64_t{1}},
+                   {"window", std::int64_t{128}},
+                   {"samples", std::int64_t{3}}});
+  };
+  const LayerGraph pure = gpt(false);
+  const LayerGraph cast = gpt(true);
+  const auto more = [&](std::string_view layer, OperationId Layer::*pass) {
+    const auto bytes = [&](const LayerGraph& graph) {
+      std::int64_t sum = 0;
+      for (const Kernel& each : graph.operations[named(graph, layer).*pass].kernels) {
+        sum += (each.bytes_read + each.bytes_written).count();
+      }
+      return sum;
+    };
+    return bytes(cast) - bytes(pure);
+  };
+  // Of the state, bytes an element: two norms 4 more, two casts of 6, two sums 4 more; backward two
+  // norms 6 more, two casts each way, two sums 6 more. Of weights: cast, and their gradients back.
+  constexpr std::int64_t state = rows * h;
+  constexpr std::int64_t weights = 12 * h * h + 9 * h;
+  constexpr std::int64_t norms = 2 * 2 * h * 2;  // scale and shift
+  CHECK(more("block_0", &Layer::forward) == 28 * state + 6 * weights + norms);
+  CHECK(more("block_0", &Layer::backward_data) == 48 * state + norms);
+  CHECK(more("block_0", &Layer::backward_weight) == 6 * weights);
+  // Logits are cast, and the loss has its gradient apart: zeros, 12 bytes, a cast.
+  CHECK(more("logits", &Layer::forward) == 6 * state + 6 * h * words + (6 + 4) * rows * words);
+  CHECK(more("logits", &Layer::backward_data) == 6 * state + (4 + 12 + 6) * rows * words);
+  CHECK(named(cast, "block_0").parameters == 2 * named(pure, "block_0").parameters);
+  CHECK(named(cast, "block_0").activation == 2 * named(pure, "block_0").activation);
+  CHECK_THROWS_WITH_AS(static_cast<void>(make_layers("gpt", {{"autocast", true}})),
+                       doctest::Contains("set data_type to bf16 or fp16"),
+                       InfeasibleError);
+}
+
 TEST_CASE("unknown models and options are refused with the closest word") {
   CHECK_THROWS_WITH_AS(
       static_cast<void>(make_layers("gptt")), doctest::Contains("\"gpt\""), InputError);

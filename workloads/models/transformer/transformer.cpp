@@ -23,13 +23,6 @@ using detail::Value;
 
 constexpr std::int64_t max_kernels_per_layer = 48;  // besides small operators
 
-/// Reads one type, writes another.
-Kernel cast_kernel(std::int64_t elements, DataType from, DataType to) {
-  Kernel kernel = pointwise_kernel(elements, 1, 1, to);
-  kernel.bytes_read = Bytes{elements * bytes_per_element(from)};
-  return kernel;
-}
-
 /// 4 FLOP per element: square, sum, product with the root's inverse, scale.
 Kernel rms_norm_kernel(std::int64_t rows, std::int64_t columns, DataType type) {
   Kernel kernel = normalization_kernel(rows, columns, type);
