@@ -256,6 +256,8 @@ def gpt_pipeline(
     optimizer: Axis[str] = 'adam',
     master_weights: Axis[bool] = False,
     autocast: Axis[bool] = False,
+    recompute_attention: Axis[bool] = False,
+    dropout: Axis[bool] = False,
     tensor_parallel: Axis[int] = 1,
     sequence_parallel: Axis[bool] = False,
     experts: Axis[int] = 0,

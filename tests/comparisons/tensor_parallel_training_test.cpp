@@ -37,6 +37,7 @@ TaskGraph training_iteration(const TrainingRun& run) {
                         {"attention", std::string{"masked"}},
                         {"data_type", std::string{"fp16"}},
                         {"master_weights", true},
+                        {"dropout", true},  // Megatron's default
                         {"samples", run.samples},
                         {"microbatches", run.microbatches()},
                         {"stages", run.stages},
@@ -135,12 +136,14 @@ double predicted_seconds(const PublishedRun& run, bool present) {
                                          {"attention", std::string{"masked"}},
                                          {"data_type", std::string{"fp16"}},
                                          {"master_weights", true},
+                                         {"dropout", true},  // counted in its memory
                                          {"samples", run.samples},
                                          {"microbatches", run.batch / run.samples},
                                          {"layers_per_stage", layers},
                                          {"virtual_stages", run.virtual_stages},
                                          {"tensor_parallel", std::int64_t{8}},
                                          {"sequence_parallel", present},
+                                         {"recompute_attention", present},
                                          {"recompute", !present}});
   Platform platform = load_machine("a100").platform;
   platform.ranks = graph.rank_count();
@@ -151,9 +154,11 @@ double predicted_seconds(const PublishedRun& run, bool present) {
   return to_us(simulate(problem, policy->plan(problem)).makespan()) / 1e6;
 }
 
-TEST_CASE("GPTs of 22 and 175 billion parameters on A100: within a fifth of the published times") {
-  for (const PublishedRun& run : {PublishedRun{"22B", 48, 6144, 64, 1, 1, 4, 4, 1.42, 1.10},
-                                  PublishedRun{"175B", 96, 12288, 96, 8, 3, 64, 1, 18.13, 13.75}}) {
+TEST_CASE("GPTs of 22 to 530 billion parameters on A100: within a ninth of the published times") {
+  for (const PublishedRun& run :
+       {PublishedRun{"22B", 48, 6144, 64, 1, 1, 4, 4, 1.42, 1.10},
+        PublishedRun{"175B", 96, 12288, 96, 8, 3, 64, 1, 18.13, 13.75},
+        PublishedRun{"530B", 105, 20480, 128, 35, 3, 280, 1, 49.05, 37.83}}) {
     CAPTURE(run.name);
     const double full = predicted_seconds(run, false);
     const double present = predicted_seconds(run, true);
@@ -165,14 +170,13 @@ TEST_CASE("GPTs of 22 and 175 billion parameters on A100: within a fifth of the 
                         present,
                         run.present,
                         100 * (present / run.present - 1)));
-    CHECK(full / run.full > 0.8);
+    CHECK(full / run.full > 0.93);
     CHECK(full < run.full);
-    CHECK(present / run.present > 0.8);
+    CHECK(present / run.present > 0.89);
     CHECK(present < run.present);
-    // What both measures gain, 1.29 and 1.32: 1.3 or more here, as attention's recomputation is not
-    // in it.
+    // What both measures gain, 1.29 to 1.32: somewhat more here.
     CHECK(full / present > run.full / run.present);
-    CHECK(full / present < 1.1 * run.full / run.present);
+    CHECK(full / present < 1.07 * run.full / run.present);
   }
 }
 

@@ -4,11 +4,12 @@
 #include "sim/base/ceil_div.hpp"
 #include "sim/graph/row_kernels.hpp"
 #include "workloads/models/update_kernels.hpp"
-#include "workloads/pipeline/gpt_precision.hpp"
+#include "workloads/pipeline/gpt_operator.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -95,6 +96,14 @@ class GptMaker {
     return pointwise_kernel(own_state_, inputs, flops, wide_);
   }
 
+  /// Of a result before it is added to the residual; first in backward.
+  void drop_result(GptOperator& one) const {
+    if (!spec_.dropout) return;
+    one.forward.insert(std::prev(one.forward.end()), dropout_kernel(own_state_, spec_.type));
+    one.put_first(LayerPass::backward_data, dropout_gradient_kernel(own_state_, spec_.type));
+    one.kept += precision_.mask(own_state_);
+  }
+
   [[nodiscard]] std::int64_t heads() const { return spec_.heads / ranks_; }
 
   /// The state of all tokens summed over the ranks; with sequence parallelism each gets its tokens.
@@ -164,6 +173,7 @@ class GptMaker {
                     .reads_block = true};
     sum_state(LayerPass::forward, 1, spec_.type, one);
     gather_state(LayerPass::backward_data, one);
+    drop_result(one);
     precision_.cast_output_gradient(own_state_, one);
     precision_.cast_weights(one);
     return one;
@@ -179,15 +189,19 @@ class GptMaker {
     const Kernel to_weights = heads_product(spec_.window, keys, head);
     const Kernel from_weights = heads_product(spec_.window, head, keys);
     const Kernel transposed = heads_product(keys, head, spec_.window);
-    GptOperator one{
-        .name = "attention",
-        .forward = {to_weights},
-        .backward_data = {to_weights, transposed},
-        .kept = (precision_.autocast() ? precision_.widened(weights) : 0) + weights + width,
-        .outputs = width};
-    for (Kernel& each : precision_.softmax(pairs, keys)) one.forward.push_back(std::move(each));
+    GptOperator one{.name = "attention", .forward = {to_weights}, .outputs = width};
+    for (Kernel& each : precision_.softmax(pairs, keys, spec_.dropout)) {
+      one.forward.push_back(std::move(each));
+    }
+    one.kept = width;
+    if (spec_.recompute_attention) {
+      one.backward_data = one.forward;
+    } else {
+      one.kept += precision_.softmax_kept(weights, spec_.dropout);
+    }
     one.forward.push_back(from_weights);
-    for (Kernel& each : precision_.softmax_gradient(weights)) {
+    one.backward_data.insert(one.backward_data.end(), {to_weights, transposed});
+    for (Kernel& each : precision_.softmax_gradient(weights, spec_.dropout)) {
       one.backward_data.push_back(std::move(each));
     }
     one.backward_data.insert(one.backward_data.end(), {from_weights, transposed});
@@ -307,6 +321,7 @@ class GptMaker {
     exchange(LayerPass::forward, 7, one);
     exchange(LayerPass::backward_data, 1, one);
     exchange(LayerPass::backward_data, 4, one);
+    drop_result(one);
     precision_.cast_output_gradient(own_state_, one);
     precision_.cast_input(own_state_, one);
     precision_.cast_weights(one);
@@ -326,12 +341,18 @@ class GptMaker {
   }
   [[nodiscard]] GptOperator positions() const {
     const std::int64_t row = spec_.window * spec_.hidden;
-    return {.name = "positions",
-            .forward = {over_state(2, 1)},
-            .backward_weight = {row_reduction_kernel(row, spec_.samples, wide_)},
-            .parameters = row,
-            .kept = wide_state_,
-            .outputs = wide_state_};
+    GptOperator one{.name = "positions",
+                    .forward = {over_state(2, 1)},
+                    .backward_weight = {row_reduction_kernel(row, spec_.samples, wide_)},
+                    .parameters = row,
+                    .kept = wide_state_,
+                    .outputs = wide_state_};
+    if (spec_.dropout) {
+      one.forward.push_back(dropout_kernel(own_state_, wide_));
+      one.backward_data = {dropout_gradient_kernel(own_state_, wide_)};
+      one.kept += precision_.mask(own_state_);
+    }
+    return one;
   }
   [[nodiscard]] GptOperator logits() const {
     const std::int64_t v = words_;
@@ -371,33 +392,8 @@ class GptMaker {
   }
 
   /// One layer made of operators in their order; backward runs them from the last to the first.
-  Layer prototype(const std::string& name, std::vector<GptOperator> operators) {
-    GptOperator all{.name = name};
-    const auto take_joins = [&all](const GptOperator& one, LayerPass pass, std::size_t before) {
-      for (LayerJoin join : one.joins) {
-        if (join.pass != pass) continue;
-        join.kernels += static_cast<std::uint32_t>(before);
-        all.joins.push_back(join);
-      }
-    };
-    for (const GptOperator& one : operators) {
-      take_joins(one, LayerPass::forward, all.forward.size());
-      all.forward.insert(all.forward.end(), one.forward.begin(), one.forward.end());
-      all.parameters += one.parameters;
-      all.expert_parameters += one.expert_parameters;
-      all.kept += one.kept;
-      all.outputs = one.outputs;
-    }
-    for (auto one = operators.rbegin(); one != operators.rend(); ++one) {
-      take_joins(*one, LayerPass::backward_data, all.backward_data.size());
-      all.backward_data.insert(
-          all.backward_data.end(), one->backward_data.begin(), one->backward_data.end());
-    }
-    for (auto one = operators.rbegin(); one != operators.rend(); ++one) {
-      take_joins(*one, LayerPass::backward_weight, all.backward_weight.size());
-      all.backward_weight.insert(
-          all.backward_weight.end(), one->backward_weight.begin(), one->backward_weight.end());
-    }
+  Layer prototype(const std::string& name, const std::vector<GptOperator>& operators) {
+    GptOperator all = in_sequence(name, operators);
     Layer layer;
     layer.forward = operation(name, "forward", std::move(all.forward));
     layer.backward_data = operation(name, "backward_data", std::move(all.backward_data));

@@ -35,6 +35,9 @@ struct GptSpec {
   bool master_weights = false;
   /// Weights, residuals, norms, softmax and loss in fp32, products in `type`: GptPrecision.
   bool autocast = false;
+  /// Softmax and what it reads again in backward, instead of keeping it (Korthikanti et al.).
+  bool recompute_attention = false;
+  bool dropout = false;              ///< behind embedding, softmax and what is added to residuals
   std::int64_t tensor_parallel = 1;  ///< ranks that share each layer; divides heads
   /// Norms, residuals and what is kept of them are divided among these ranks, too, token by token.
   bool sequence_parallel = false;

@@ -72,6 +72,10 @@ void expect_valid(const GptSpec& spec) {
         "gpt: autocast has its weights in fp32 and products in a narrower type\n  set data_type to "
         "bf16 or fp16 and master_weights to false, or leave out autocast");
   }
+  if (spec.recompute_attention && spec.attention == GptAttention::fused) {
+    throw InfeasibleError(
+        "gpt: fused attention keeps no weights to make again\n  leave out recompute_attention");
+  }
   if (spec.hidden % spec.heads != 0) {
     throw InfeasibleError(
         fmt::format("gpt: hidden {} is not a multiple of heads {}", spec.hidden, spec.heads));

@@ -154,6 +154,14 @@ LayerWorkload gpt() {
                    .default_value = d.autocast,
                    .doc = "as PyTorch's: weights, residuals, norms, softmax and loss in fp32, cast "
                           "to data_type for products"},
+                  {.name = "recompute_attention",
+                   .default_value = d.recompute_attention,
+                   .doc = "its weights are made again in backward instead of kept; not of fused "
+                          "attention, which keeps none"},
+                  {.name = "dropout",
+                   .default_value = d.dropout,
+                   .doc = "behind the embedding, softmax (kept by fused attention as a seed) and "
+                          "what is added to residuals"},
                   size_option("tensor_parallel",
                               d.tensor_parallel,
                               "ranks that share each layer, as in Megatron; the machine needs a "
@@ -195,6 +203,8 @@ LayerWorkload gpt() {
                                                  : GptAttention::unfused;
         spec.master_weights = o.flag("master_weights");
         spec.autocast = o.flag("autocast");
+        spec.dropout = o.flag("dropout");
+        spec.recompute_attention = o.flag("recompute_attention");
         spec.tensor_parallel = o.integer("tensor_parallel");
         spec.sequence_parallel = o.flag("sequence_parallel");
         spec.experts = o.integer("experts");

@@ -364,6 +364,41 @@ TEST_CASE("autocast: fp32 state, weights and loss, and a cast before each produc
                        InfeasibleError);
 }
 
+/// Korthikanti et al., Reducing Activation Recomputation in Large Transformer Models, arXiv
+/// 2205.05198, equations 1 to 4: bytes of a block in a type of two bytes, s b h (34 + 5 a s / h),
+/// over t ranks s b h (10 + 24 / t + 5 a s / (h t)), with sequence parallelism all of it over t;
+/// recomputed attention keeps none of 5 a s / h.
+TEST_CASE("dropout: a block keeps the published bytes") {
+  constexpr std::int64_t s = 128;
+  constexpr std::int64_t b = 3;
+  constexpr std::int64_t h = 256;
+  constexpr std::int64_t a = 4;
+  const auto block = [](bool dropout, std::int64_t ranks, bool by_tokens, bool again = false) {
+    return named(layers("gpt",
+                        {{"dropout", dropout},
+                         {"recompute_attention", again},
+                         {"data_type", std::string{"fp16"}},
+                         {"attention", std::string{"masked"}},
+                         {"blocks", std::int64_t{1}},
+                         {"hidden", std::int64_t{h}},
+                         {"heads", std::int64_t{a}},
+                         {"stride", std::int64_t{0}},
+                         {"expressivity", std::int64_t{1}},
+                         {"window", std::int64_t{s}},
+                         {"samples", std::int64_t{b}},
+                         {"tensor_parallel", ranks},
+                         {"sequence_parallel", by_tokens}}),
+                 "block_0")
+        .kept.count();
+  };
+  CHECK(block(true, 1, false) == s * b * (34 * h + 5 * a * s));
+  CHECK(block(true, 4, false) == s * b * (10 * h + 24 * h / 4 + 5 * a * s / 4));
+  CHECK(block(true, 4, true) == s * b * (34 * h + 5 * a * s) / 4);
+  CHECK(block(true, 1, false, true) == s * b * 34 * h);
+  CHECK(block(true, 4, true, true) == s * b * 34 * h / 4);
+  CHECK(block(false, 1, false) == s * b * (32 * h + 2 * a * s));
+}
+
 TEST_CASE("unknown models and options are refused with the closest word") {
   CHECK_THROWS_WITH_AS(
       static_cast<void>(make_layers("gptt")), doctest::Contains("\"gpt\""), InputError);

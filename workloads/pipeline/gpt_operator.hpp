@@ -22,7 +22,19 @@ struct GptOperator {
   std::int64_t outputs = 0;            ///< elements
   bool reads_block = false;        ///< besides the operator before, the block's input or its middle
   std::vector<LayerJoin> joins{};  ///< positions among the operator's own kernels
+
+  /// Before all that the pass does and exchanges.
+  void put_first(LayerPass pass, Kernel kernel);
 };
+
+/// One after the other; backward from the last to the first.
+[[nodiscard]] GptOperator in_sequence(std::string_view name,
+                                      const std::vector<GptOperator>& operators);
+
+/// Keeps each element or not, and says which in a byte of its own.
+[[nodiscard]] Kernel dropout_kernel(std::int64_t elements, DataType type);
+/// Reads those bytes.
+[[nodiscard]] Kernel dropout_gradient_kernel(std::int64_t elements, DataType type);
 
 /// The types that a GPT computes in. With autocast weights, residuals, norms, softmax and loss are
 /// fp32, and what a product reads is cast to `type` first (PyTorch, Automatic Mixed Precision
@@ -39,10 +51,16 @@ class GptPrecision {
   [[nodiscard]] std::int64_t widened(std::int64_t elements) const;
   /// y = x + a product's result.
   [[nodiscard]] Kernel residual(std::int64_t elements) const;
-  /// Softmax between two products.
-  [[nodiscard]] std::vector<Kernel> softmax(std::int64_t rows, std::int64_t columns) const;
+  /// Softmax between two products, with dropout behind it or without.
+  [[nodiscard]] std::vector<Kernel> softmax(std::int64_t rows,
+                                            std::int64_t columns,
+                                            bool dropout) const;
   /// Its gradient, likewise.
-  [[nodiscard]] std::vector<Kernel> softmax_gradient(std::int64_t elements) const;
+  [[nodiscard]] std::vector<Kernel> softmax_gradient(std::int64_t elements, bool dropout) const;
+  /// Elements of `type` that they leave for the gradient.
+  [[nodiscard]] std::int64_t softmax_kept(std::int64_t elements, bool dropout) const;
+  /// As many as the bytes of dropout.
+  [[nodiscard]] std::int64_t mask(std::int64_t elements) const;
   /// Softmax of the logits with the loss, and what its gradient takes besides.
   [[nodiscard]] std::vector<Kernel> loss(std::int64_t rows, std::int64_t words) const;
   [[nodiscard]] std::vector<Kernel> loss_gradient(std::int64_t elements) const;
