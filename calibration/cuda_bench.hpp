@@ -22,7 +22,8 @@ class CudaBench final : public DeviceBench {
   [[nodiscard]] const MachineSpec& base() const { return base_; }
   [[nodiscard]] DeviceFacts facts() const override;
   [[nodiscard]] const SmLimits& limits() const override;
-  void run(const DeviceProbe& probe, const std::function<bool(const ProbeRun&)>& again) override;
+  void run(const Microbenchmark& benchmark,
+           const std::function<bool(const BenchRun&)>& again) override;
 
  private:
   CudaProducts products_;

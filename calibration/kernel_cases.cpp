@@ -194,7 +194,7 @@ const std::vector<ShapePoint>& calibrated_shapes() {
   return points;
 }
 
-KernelCase drift_probe(std::uint32_t blocks) {
+KernelCase speed_check(std::uint32_t blocks) {
   return {model({208, 10}, Footprint::small), blocks};
 }
 

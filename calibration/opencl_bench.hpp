@@ -26,7 +26,8 @@ class OpenClBench final : public DeviceBench {
   /// Of CLBlast: numbers at /device/clblast/KERNEL/NAME.
   [[nodiscard]] std::vector<NumberSource> tune(bool quick, const RuleProgress& progress) override;
   [[nodiscard]] const SmLimits& limits() const override;
-  void run(const DeviceProbe& probe, const std::function<bool(const ProbeRun&)>& again) override;
+  void run(const Microbenchmark& benchmark,
+           const std::function<bool(const BenchRun&)>& again) override;
 
  private:
   OpenClExecutor executor_;

@@ -105,11 +105,11 @@ class DeviceMeasurer final : public Measurer {
   [[nodiscard]] MeasuredRun measure(const MeasureRequest& request) override;
   /// Weights and activations of the last group's workload are given back.
   void begin_group() override { executor_.forget(); }
-  [[nodiscard]] std::optional<DriftReading> probe() override;
+  [[nodiscard]] std::optional<DriftReading> check_speed() override;
 
  private:
   ScenarioExecutor executor_;
-  bool has_probe_;
+  bool checks_speed_;
   Execution run_;
 };
 
