@@ -206,12 +206,12 @@ KernelMeasurement measure_kernels(CalibrationBench& bench,
   return measured;
 }
 
-/// How much the makespans of equal runs scatter: the median of all cases but stand-ins, which are
-/// too short to say something of whole runs.
+/// How much the makespans of equal runs scatter: the median of all cases but proxy kernels, which
+/// are too short to say something of whole runs.
 double noise_of(const std::vector<BenchCase>& cases, const std::vector<KernelTimes>& times) {
   std::vector<double> noises;
   for (std::size_t i = 0; i < cases.size(); ++i) {
-    if (cases[i].stand_ins) continue;
+    if (cases[i].proxies) continue;
     noises.push_back(robust_summary(times[i].makespans()).spread);
   }
   return median(noises);
@@ -223,7 +223,7 @@ PauseFit pauses_of(const std::vector<BenchCase>& cases,
   std::vector<StreamPause> cut;
   std::vector<StreamPause> whole;
   for (std::size_t i = 0; i < cases.size(); ++i) {
-    if (cases[i].stand_ins) continue;
+    if (cases[i].proxies) continue;
     std::vector<StreamPause>& pauses = workers > 1 && cases[i].blocks == workers ? cut : whole;
     pauses.insert(pauses.end(), times[i].pauses().begin(), times[i].pauses().end());
   }
@@ -324,7 +324,7 @@ MachineSpec calibrate(CalibrationBench& bench,
   steps.begin("slow-down beside others");
   modelled.profile = std::make_shared<const KernelProfile>(profile);
   profile.co_run = measure_co_run(bench, effort, machine.platform, options.quick);
-  steps.begin("slow-down of stand-ins");
+  steps.begin("slow-down of proxy kernels");
   add_interference(measure_interference(bench, effort, options.quick), profile.co_run);
   profile.valid = range_text(profile);
   for (const MeasuredNumber& number : numbers) add(machine, number);

@@ -11,7 +11,7 @@
 namespace schedlab {
 
 /// A CUDA device of this computer, through CudaExecutor: spinning kernels spin, all others run
-/// stand-ins of their shapes (CudaProxyWork).
+/// proxy kernels of their shapes (CudaProxyWork).
 class CudaBench final : public DeviceBench {
  public:
   /// `base`: the machine that the device is believed to be; empty: the one in the device's name.

@@ -48,8 +48,8 @@ struct ShapePoint {
 /// milliseconds long.
 [[nodiscard]] KernelCase speed_check(std::uint32_t blocks);
 
-/// Kernels for their kind alone, as stand-ins run them (ProxyWork): products of 16 to 512 rows and
-/// columns, the same as convolutions, and point-wise kernels, reductions and copies of 4 KiB to
+/// Kernels for their kind alone, as proxy kernels run them (ProxyWork): products of 16 to 512 rows
+/// and columns, the same as convolutions, and point-wise kernels, reductions and copies of 4 KiB to
 /// 8 MiB, in one stream. Their operations are named like their kinds.
 [[nodiscard]] BenchCase generic_case(std::uint32_t blocks);
 

@@ -12,7 +12,7 @@
 namespace schedlab {
 
 /// An OpenCL device of this computer, through OpenClExecutor: spinning kernels spin, all others run
-/// stand-ins of their shapes (OpenClProxyWork). Where blocks ran cannot be seen.
+/// proxy kernels of their shapes (OpenClProxyWork). Where blocks ran cannot be seen.
 class OpenClBench final : public DeviceBench {
  public:
   /// `base`: the machine that the device is believed to be; empty: the one in the device's name.

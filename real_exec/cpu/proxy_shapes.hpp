@@ -12,7 +12,7 @@
 
 namespace schedlab::detail {
 
-// What stand-ins have in common, whatever runs them.
+// What proxy kernels have in common, whatever runs them.
 inline constexpr std::size_t max_proxy_elements = std::size_t{1} << 28U;  ///< 1 GiB of fp32
 /// So that operands of small kernels do not overlap.
 inline constexpr std::size_t min_proxy_elements = std::size_t{1} << 20U;

@@ -42,7 +42,7 @@ std::size_t operand_room(const Kernel& kernel) {
   return static_cast<std::size_t>(std::max(kernel.m, kernel.n) * kernel.k) * width;
 }
 
-/// Only its time is known, or its data are too many for stand-ins.
+/// Only its time is known, or its data are too many for proxy kernels.
 bool passes_time(const Operation& operation) {
   const auto& kernels = operation.kernels;
   return std::all_of(kernels.begin(),
@@ -54,9 +54,9 @@ bool passes_time(const Operation& operation) {
          });
 }
 
-class StandIns {
+class ProxyKernels {
  public:
-  StandIns(const TaskGraph& graph, const CostTable& costs, bool capturing)
+  ProxyKernels(const TaskGraph& graph, const CostTable& costs, bool capturing)
       : graph_(graph), costs_(costs), capturing_(capturing) {
     for (const Operation& operation : graph.operations()) measure(operation);
     if (!any_) return;
@@ -68,9 +68,9 @@ class StandIns {
 
   [[nodiscard]] TaskCode code() const {
     TaskCode made;
-    made.texts = {"stand_ins"};
+    made.texts = {"proxy_kernels"};
     made.allocate = fmt::format(
-        "  allocate_stand_ins({}, {}, {}, {});\n", operands_, results_, host_bytes_, low_);
+        "  allocate_proxies({}, {}, {}, {});\n", operands_, results_, host_bytes_, low_);
     CodeNames names;
     IdVector<OperationId, std::string> functions;
     for (const OperationId id : graph_.operations().ids()) {
@@ -82,10 +82,10 @@ class StandIns {
           "  operations::{}(to, {});\n", functions[graph_.operation_id(task)], place_text(task)));
     }
     made.operations = fmt::format(
-        "namespace operations {{\n\n// Stand-ins: put your own kernels in their place.\n\n{}}}  // "
-        "namespace operations\n\n",
+        "namespace operations {{\n\n// Proxy kernels: put your own kernels in their place.\n\n"
+        "{}}}  // namespace operations\n\n",
         made.operations);
-    made.what = "stand-ins of the shapes and times of the plan's operations, to be replaced";
+    made.what = "proxy kernels of the shapes and times of the plan's operations, to be replaced";
     return made;
   }
 
@@ -246,8 +246,8 @@ class StandIns {
 
 }  // namespace
 
-TaskCode stand_in_code(const TaskGraph& graph, const CostTable& costs, bool capturing) {
-  return StandIns(graph, costs, capturing).code();
+TaskCode proxy_code(const TaskGraph& graph, const CostTable& costs, bool capturing) {
+  return ProxyKernels(graph, costs, capturing).code();
 }
 
 }  // namespace schedlab
