@@ -6,7 +6,7 @@
 
 namespace schedlab {
 
-/// Asks the system to keep this memory, as far as nobody has written to it yet, in huge pages:
+/// Asks the system to keep this memory, as far as it has not been written to yet, in huge pages:
 /// who goes through a large table from end to end otherwise waits for a new page every few dozen
 /// entries. Changes nothing but speed; a few megabytes, and systems that do not know or allow it,
 /// are left as they are.

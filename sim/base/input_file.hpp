@@ -29,7 +29,7 @@ struct InputLimit {
 /// without a name until the process ends, and every opening of its path starts at the first byte.
 ///
 /// Errors  InputError, from read() too: a missing file, a folder, a device or terminal, a pipe that
-///         nobody writes to for five seconds, more bytes than input_limit().
+///         has no writer for five seconds, more bytes than input_limit().
 class InputFile {
  public:
   explicit InputFile(std::filesystem::path path);

@@ -40,7 +40,7 @@ std::string who_decides(const TraceCriticalPath& path) {
     parts +=
         fmt::format("{}{} {:.1f} %", parts.empty() ? "" : ", ", deciders.at(i).who, 100 * part);
   }
-  return fmt::format("nobody decides alone: {} of the makespan", parts);
+  return fmt::format("no single part decides: {} of the makespan", parts);
 }
 
 }  // namespace schedlab

@@ -138,7 +138,7 @@ struct Outcome {
   std::string stuck;
 };
 
-/// Without the time: blocks that end and concern nobody else are events of the rules alone.
+/// Without the time: blocks that end unobserved are events of the rules alone.
 std::string what_waits(const InfeasibleError& error) {
   const std::string text = error.what();
   return text.substr(text.find(';'));

@@ -72,9 +72,9 @@ TEST_CASE("an urgent kernel takes units as blocks end, never at once") {
   CHECK(trace.tasks[0].ended == at(35us));
 }
 
-TEST_CASE("a kernel without a slot among the resident ones holds up nobody who has one") {
+TEST_CASE("a kernel without a slot among the resident ones delays no kernel that has one") {
   // 4 units, one resident kernel. Low: three waves of 10 us. Urgent finds no slot before 30; if it
-  // kept low from placing its second wave nobody would ever end.
+  // kept low from placing its second wave none would ever end.
   SharingScene b{fluid, 4};
   b.device().resident_kernels = 1;
   b.kernel("low", grid(30us, 12));

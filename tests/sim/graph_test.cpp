@@ -188,7 +188,7 @@ TEST_CASE("reading a tensor makes the task depend on its writers") {
   b.writes(TaskId{1}, sum);
   b.reads(TaskId{1}, sum);  // adds into it: a writer, so no edge from task 0
   b.reads(TaskId{2}, sum);
-  b.reads(TaskId{0}, input);  // nobody writes it
+  b.reads(TaskId{0}, input);  // without a writer
   const TaskGraph graph = std::move(b).build();
   CHECK(values(graph.predecessors(TaskId{2})) == std::vector<std::uint32_t>{0, 1});
   CHECK(graph.predecessors(TaskId{1}).empty());

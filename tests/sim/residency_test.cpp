@@ -120,7 +120,7 @@ TEST_CASE("a kernel alone takes its waves, each as long as the fullest unit make
   CHECK(waves_alone(two, 240, 80).whole == 3 * one);
   CHECK(waves_alone(two, 81, 80).whole == 2 * one);
   CHECK(waves_alone(two, 80, 80).whole == one);
-  // Nobody wants more than there is: waves of as many as reside.
+  // None wants more than there is: waves of as many as reside.
   const Residency quarter{.residents = 4, .throughput = one / 4};
   CHECK(waves_alone(quarter, 8 * 4 + 1, 8).whole == 2 * one);
 }

@@ -243,7 +243,7 @@ class LossFinder {
   }
 
   /// From the end of what was launched before into the graph's stream to the start of what was
-  /// launched after; of all streams where nobody knows which.
+  /// launched after; of all streams where that is unknown.
   void set_stretch(const Launched& launch, GraphLoss& made) {
     const CallRow& own = trace_.calls[launch.call];
     const StreamRows& rows = rows_of(made);

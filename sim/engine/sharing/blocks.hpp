@@ -23,7 +23,7 @@ namespace schedlab {
 ///   block is placed all others wait, even where their blocks would fit; then the next one gets
 ///   what is left over. Nothing that runs is evicted (Amert et al., RTSS 2017, rules G2-G4, X1,
 ///   R1-R3, P1, P2). A device holds at most `resident_kernels`: a kernel for which there is
-///   no room is not yet with the scheduler of blocks and stops nobody who is.
+///   no room is not yet with the scheduler of blocks and delays no kernel that is.
 /// Where   On the least loaded unit (LeastLoadedPlacement), as long as threads, blocks, registers and
 ///   shared memory of a unit suffice (occupancy.hpp). Blocks without a known shape take
 ///   1 / blocks_per_unit of everything a unit has.

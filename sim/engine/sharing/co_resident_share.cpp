@@ -111,7 +111,7 @@ void CoResidentShare::find_largest(std::uint32_t unit_class) {
 
 /// Of the kernels that share units of the class.
 std::uint64_t CoResidentShare::rate_of(const UnitClassState& units) const {
-  if (units.units <= units.taken_whole) return whole_rate;  // without limit, or nobody shares any
+  if (units.units <= units.taken_whole) return whole_rate;  // without limit, or none is shared
   const std::int64_t shared = units.units - units.taken_whole;
   std::uint64_t rate = whole_rate;
   if (units.most > unit_throughput && units.blocks != 0) {

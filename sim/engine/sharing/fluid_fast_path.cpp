@@ -2,8 +2,8 @@
 #include "sim/engine/sharing/fluid_inline.hpp"
 
 /// \file
-/// Members of FluidSharing: one block's end and another's start while nobody looks. Most events of
-/// a busy device are of this kind.
+/// Members of FluidSharing: block completions and starts that no other component observes. Most
+/// events of a busy device are of this kind.
 namespace schedlab {
 
 /// The commonest case of advance_shared(), after blocks have ended: the first that waits, which
