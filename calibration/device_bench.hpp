@@ -31,7 +31,7 @@ struct Microbenchmark {
 /// One run of a microbenchmark.
 struct BenchRun {
   /// Host calls always; tasks where times were asked for: their ends are what counts, as a start
-  /// may be taken when the stream got there and not when the kernel found room.
+  /// may be taken when the stream got there and not when the kernel found free units.
   Trace trace;
   std::vector<BlockPlacement> placements;  ///< empty where the bench cannot see them
 };

@@ -51,7 +51,7 @@ constexpr CutRule uncut{.flops_per_block = 1e18, .bytes_per_block = 1e18};
 // A kernel shorter than the scatter of the gap still takes some time.
 constexpr double shortest_us = 0.01;
 
-// What proxy kernels have room for.
+// The largest operands of proxy kernels.
 constexpr Bytes most_flushed{std::int64_t{256} << 20U};
 
 constexpr std::int64_t min_kib = 4;
@@ -109,7 +109,7 @@ bool is_host_copy(TaskKind kind) {
 // Tasks that are scheduled are shorter; // assumed
 constexpr Duration longest = std::chrono::milliseconds{50};
 
-/// Is an operand larger than proxy kernels have room for (a quarter of 2^28 elements)?
+/// Is an operand larger than those of proxy kernels (a quarter of 2^28 elements)?
 bool is_too_large(const Kernel& kernel) {
   constexpr std::int64_t most = std::int64_t{1} << 26U;
   return std::max({kernel.m * kernel.k, kernel.k * kernel.n, kernel.m * kernel.n}) > most;

@@ -36,7 +36,7 @@ class MicrobenchmarkBuilder {
   explicit MicrobenchmarkBuilder(std::string name) { made_.name = std::move(name); }
 
   StreamId stream(int priority = 0);
-  /// A kernel that passes time: `grid` blocks that use nothing of a unit but room.
+  /// A kernel that passes time: `grid` blocks that use nothing of a unit but slots.
   TaskId spin(Duration duration, KernelGrid grid = {.blocks = 1, .block = {.threads = 32}});
   TaskId kernel(const MeasuredKernel& kernel, std::int16_t layer = -1);
   void call(HostCall call) { calls_.push_back(call); }
@@ -64,7 +64,7 @@ class MicrobenchmarkBuilder {
   std::vector<HostCall> calls_;
 };
 
-/// As many blocks as fill that many units: beside them none that wants shared memory finds room.
+/// As many blocks as fill that many units: beside them none that wants shared memory fits.
 [[nodiscard]] KernelGrid whole_units(std::uint32_t units, const SmLimits& limits);
 /// Blocks that take this share of a unit's shared memory.
 [[nodiscard]] KernelGrid part_units(std::uint32_t blocks, double share, const SmLimits& limits);

@@ -87,7 +87,7 @@ Microbenchmark priority_race(std::uint32_t units, const SmLimits& limits) {
   return std::move(made).with_task_times();
 }
 
-/// A kernel leaves room on every unit, in which `small` would fit and `large` does not.
+/// A kernel leaves shared memory on every unit, in which `small` would fit and `large` does not.
 struct BlockingScene {
   TaskId running;
   TaskId small;
@@ -271,7 +271,8 @@ std::vector<RuleReading> measure_resident_kernels(DeviceBench& bench, const Benc
 std::vector<RuleReading> measure_placement(DeviceBench& bench, const BenchEffort& effort) {
   RuleReading reading{
       .name = "empty_units_first",
-      .question = "What share of a kernel's blocks goes to empty units while others have room too?",
+      .question =
+          "What share of a kernel's blocks goes to empty units while others have free slots too?",
       .unit = "ratio"};
   reading.note = unknown_units(bench);
   if (!reading.note.empty()) return {std::move(reading)};

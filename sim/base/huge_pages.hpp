@@ -12,7 +12,7 @@ namespace schedlab {
 /// are left as they are.
 ///
 /// The first touch can take several times as long where memory is in pieces and the system must
-/// make room first: not for what is written once, at a stroke.
+/// free memory first: not for what is written once, at a stroke.
 void ask_for_huge_pages(void* data, std::size_t bytes) noexcept;
 
 /// As `table.reserve(count)`, in huge pages where that is worth while.

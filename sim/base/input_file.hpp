@@ -34,7 +34,7 @@ class InputFile {
  public:
   explicit InputFile(std::filesystem::path path);
 
-  /// The next bytes, at most `room`; how many, 0 at the end.
+  /// The next bytes, at most `capacity`; how many, 0 at the end.
   [[nodiscard]] std::size_t read(char* to, std::size_t capacity);
   /// As the system says it, 0 where it does not know (files in /proc).
   [[nodiscard]] std::uint64_t expected_size() const { return expected_size_; }

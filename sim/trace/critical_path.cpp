@@ -224,7 +224,7 @@ class Walk {
     return best;
   }
 
-  /// Could a device that runs one of them lack room for the other? Not without limits. Copies have
+  /// Could a device that runs one of them lack units for the other? Not without limits. Copies have
   /// an engine of their own.
   [[nodiscard]] bool may_compete(std::uint32_t a, std::uint32_t b) const {
     const Device& device = problem_.platform.device(trace_.tasks[a].device);

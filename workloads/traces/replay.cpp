@@ -87,7 +87,7 @@ void add_streams(std::uint32_t rank, RankParts& parts, ReplayModel& model) {
   }
 }
 
-/// The devices as the delays show them; kernels take no room, as their recorded durations hold
+/// The devices as the delays show them; kernels take no units, as their recorded durations hold
 /// what they took from each other.
 Platform recorded_platform(const std::vector<RankParts>& ranks) {
   Platform platform = ideal_platform();

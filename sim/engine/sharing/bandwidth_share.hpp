@@ -28,9 +28,9 @@ class BandwidthShare {
 
   void reset();
   [[nodiscard]] bool saturated() const { return saturated_; }
-  /// Do kernels want more than `room`?
-  [[nodiscard]] bool overbooked(std::int64_t room) const {
-    return static_cast<std::int64_t>(total_) > room;
+  /// Do kernels want more than `left`?
+  [[nodiscard]] bool overbooked(std::int64_t left) const {
+    return static_cast<std::int64_t>(total_) > left;
   }
 
   /// Own time of the kernel at `now`. `ticked`: it was less a picosecond ago.

@@ -111,7 +111,7 @@ class ExclusiveSharing {
   /// not for quiet kernels.
   template <class OnStart, class OnDispatched>
   void dispatch(Time now, OnStart&& on_start, OnDispatched&& on_dispatched);
-  /// Might any start? Those for which there is no room wait in peace until some is given back.
+  /// Might any start? Those for which units are missing wait until some are given back.
   [[nodiscard]] bool dispatch_needed() const { return needed_; }
   /// The held kernel of the stream completes at `end`, not before the present.
   void release(StreamId stream, Time end) { completions_.push(end, 0, stream.value()); }

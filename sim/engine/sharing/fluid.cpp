@@ -14,8 +14,8 @@
 /// Members of FluidSharing: what a run begins with, and a kernel.
 namespace schedlab {
 
-/// Is no block started until blocks end that are looked at then? The first that waits has no room
-/// and is the one whose own blocks, if any, are not looked at.
+/// Is no block started until blocks end that are looked at then? The first that waits has no
+/// capacity and is the one whose own blocks, if any, are not looked at.
 inline bool FluidSharing::holds_up(const Pool& pool) const {
   const DeviceState& device = devices_[pool.device];
   if (pool.waiting == 0 || limits(device, pool)) return false;
@@ -48,7 +48,7 @@ void FluidSharing::enqueue_arrived() {
     const bool behind = pool.waiting != 0 && request.level >= pool.top;
     pool.top = behind ? pool.top : request.level;
     ++pool.waiting;
-    // Behind one for whom there is no room it changes nothing.
+    // Behind one for whom there is no capacity it changes nothing.
     if (!behind || !holds_up(pool)) mark(number);
   }
   arrived_.clear();
@@ -467,8 +467,8 @@ void FluidSharing::reset(const Problem& problem, const std::vector<std::uint32_t
     state.share.reset(device, partitions, oversubscribed);
     state.events.clear();
     const auto add_pool = [&](std::uint32_t units, std::uint32_t whole) {
-      const std::int64_t room = units == 0 ? no_limit : std::int64_t{unit_capacity} * units;
-      pools_.push_back({.capacity_left = room, .units = units, .whole = whole});
+      const std::int64_t capacity = units == 0 ? no_limit : std::int64_t{unit_capacity} * units;
+      pools_.push_back({.capacity_left = capacity, .units = units, .whole = whole});
     };
     state.divided = partitions.empty() ? nil : divided_class(device).value();
     for (const UnitClassId unit_class : device.unit_classes.ids()) {
