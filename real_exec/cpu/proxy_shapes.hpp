@@ -27,8 +27,8 @@ inline constexpr std::size_t min_proxy_elements = std::size_t{1} << 20U;
 /// several side by side, so that tasks at once do not share lines of a cache, and for more than
 /// caches hold.
 [[nodiscard]] std::size_t proxy_result_elements(std::size_t largest);
-/// Where in an array of `size` elements an operand of `elements` begins: the same for all tasks of
-/// an operation in one layer, as weights do. `which` operand of the operation.
+/// Where in an array of `capacity` elements an operand of `elements` begins: the same for all tasks
+/// of an operation in one layer, as weights do. `which` operand of the operation.
 [[nodiscard]] std::size_t operand_place(const TaskGraph& graph,
                                         TaskId task,
                                         std::size_t capacity,
