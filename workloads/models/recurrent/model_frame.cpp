@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/models/recurrent/model_frame.hpp"
+
 namespace schedlab {
 namespace detail {
 
