@@ -5,8 +5,8 @@
 #include "real_exec/training/idx_samples.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
+#include "sim/base/json_node.hpp"
 #include "studies/base/former_keys.hpp"
-#include "studies/base/json_node.hpp"
 #include "studies/base/schema_check.hpp"
 #include "studies/training/parameter_file.hpp"
 

@@ -4,6 +4,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 #include "sim/base/gzip.hpp"
+#include "sim/base/json_document.hpp"
 #include "sim/plan/plan_json.hpp"
 #include "sim/trace/chrome_json.hpp"
 #include "sim/trace/document.hpp"
@@ -105,16 +106,19 @@ std::string recorded_spec(const RecordingFacts& facts) {
 }
 
 /// Every mistake in recording.json is an InputError with its pointer.
-class RecordingFile {
+class RecordingFile : public JsonDocument {
  public:
   /// `notes`, if any, gets a line for each key that has a new name.
   explicit RecordingFile(fs::path folder, std::ostream* notes = nullptr)
-      : folder_(std::move(folder)), file_((folder_ / recording_file).string()) {
-    const std::string text = with_new_keys(read_file(file_), "recording", file_, notes);
+      : JsonDocument((folder / recording_file).string()), folder_(std::move(folder)) {
+    const std::string file = (folder_ / recording_file).string();
+    const std::string text = with_new_keys(read_file(file), "recording", file, notes);
     try {
-      root_ = Json::parse(text);
-    } catch (const Json::parse_error&) {
-      fail("", "a file that is not JSON", "a recording of schedlab validate");
+      root_ = Json::parse(text);  // keys in the order of the file
+    } catch (const Json::parse_error& error) {
+      fail(json_text_place(text, error.byte == 0 ? 0 : error.byte - 1),
+           "a syntax error",
+           "a recording of schedlab validate");
     }
     if (!root_.is_object() || root_.value("schedlab", "") != "recording") {
       fail("/schedlab", "no recording", "\"recording\"");
@@ -139,20 +143,11 @@ class RecordingFile {
     }
   }
 
-  [[noreturn]] void fail(const std::string& pointer,
-                         const std::string& found,
-                         const std::string& expected,
-                         const std::string& hint = {}) const {
-    throw InputError(
-        {.file = file_, .pointer = pointer, .found = found, .expected = expected, .hint = hint});
-  }
-
   [[nodiscard]] const fs::path& folder() const { return folder_; }
   [[nodiscard]] const Json& root() const { return root_; }
 
  private:
   fs::path folder_;
-  std::string file_;
   Json root_;
 };
 
