@@ -54,9 +54,9 @@ bool passes_time(const Operation& operation) {
          });
 }
 
-class ProxyKernels {
+class ProxyCode {
  public:
-  ProxyKernels(const TaskGraph& graph, const CostTable& costs, bool capturing)
+  ProxyCode(const TaskGraph& graph, const CostTable& costs, bool capturing)
       : graph_(graph), costs_(costs), capturing_(capturing) {
     for (const Operation& operation : graph.operations()) measure(operation);
     if (!any_) return;
@@ -247,7 +247,7 @@ class ProxyKernels {
 }  // namespace
 
 TaskCode proxy_code(const TaskGraph& graph, const CostTable& costs, bool capturing) {
-  return ProxyKernels(graph, costs, capturing).code();
+  return ProxyCode(graph, costs, capturing).code();
 }
 
 }  // namespace schedlab
