@@ -63,7 +63,7 @@ DeviceRequest request_of(const ExecuteOptions& options) {
                         .pin = options.pin,
                         .as_calibrated = false,
                         .proxy = proxy_from(options.proxy),
-                        .allocation = *tensor_allocation_from(options.allocate),
+                        .allocation = enum_value<TensorAllocation>(options.allocate),
                         .precision = enum_from<CudaPrecision>(options.precision),
                         .products = cuda_products_of(options.products),
                         .debug_sync = options.debug_sync};

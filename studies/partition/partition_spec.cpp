@@ -109,10 +109,7 @@ class SpecReader {
     }
     rules.overlapped = root_.value("transfers", "added") == "overlapped";
     rules.microbatches = root_.value("microbatches", rules.microbatches);
-    const auto& words = in_flight_names();
-    const std::string in_flight = root_.value("in_flight", "later_stages");
-    rules.in_flight =
-        static_cast<InFlight>(std::find(words.begin(), words.end(), in_flight) - words.begin());
+    rules.in_flight = enum_value<InFlight>(root_.value("in_flight", "later_stages"));
     rules.parameter_copies = root_.value("parameter_copies", rules.parameter_copies);
     request.max_replicas = root_.value("max_replicas", request.max_replicas);
     request.use_all = root_.value("use_all", false);

@@ -209,7 +209,7 @@ class ValidateRun {
                                  .host = enum_from<HostPlacement>(options_.host),
                                  .pin = options_.pin,
                                  .proxy = proxy_from(options_.proxy),
-                                 .allocation = *tensor_allocation_from(options_.allocate),
+                                 .allocation = enum_value<TensorAllocation>(options_.allocate),
                                  .products = cuda_products_of(options_.products)},
                                 space_);
       ends_synchronized_ = device->kind->ends_synchronized;

@@ -199,9 +199,9 @@ TEST_CASE("a word for each mode") {
                           ReplayMode::copied_host_work,
                           ReplayMode::generated_host,
                           ReplayMode::calibrated}) {
-    CHECK(replay_mode_from(to_string(mode)) == mode);
+    CHECK(enum_from<ReplayMode>(to_string(mode)) == mode);
   }
-  CHECK_FALSE(replay_mode_from("copied").has_value());
+  CHECK_FALSE(enum_from<ReplayMode>("copied").has_value());
 }
 
 }  // namespace
