@@ -16,7 +16,7 @@
 namespace schedlab {
 namespace {
 
-using Json = nlohmann::json;
+using JsonValue = nlohmann::json;
 
 constexpr double longest_us = 1e12;  // eleven days
 constexpr double largest_count = 1e18;
@@ -29,21 +29,21 @@ class JsonFields : public JsonDocument {
   using JsonDocument::JsonDocument;
 
   /// nullptr if it is not there and need not be.
-  [[nodiscard]] const Json* find(const Json& object,
-                                 const std::string& key,
-                                 const std::string& pointer,
-                                 bool required) const {
+  [[nodiscard]] const JsonValue* find(const JsonValue& object,
+                                      const std::string& key,
+                                      const std::string& pointer,
+                                      bool required) const {
     if (required) return &at(object, pointer, key);
     const auto found = object.find(key);
     return found == object.end() ? nullptr : &*found;
   }
 
-  [[nodiscard]] double number(const Json& object,
+  [[nodiscard]] double number(const JsonValue& object,
                               const std::string& key,
                               const std::string& pointer,
                               double most,
                               bool required = false) const {
-    const Json* value = find(object, key, pointer, required);
+    const JsonValue* value = find(object, key, pointer, required);
     if (value == nullptr) return 0;
     const double result = value->is_number() ? value->get<double>() : -1;
     if (!(result >= 0 && result <= most)) {
@@ -52,11 +52,11 @@ class JsonFields : public JsonDocument {
     return result;
   }
   /// true, false, 1 or 0.
-  [[nodiscard]] bool flag(const Json& object,
+  [[nodiscard]] bool flag(const JsonValue& object,
                           const std::string& key,
                           const std::string& pointer,
                           bool otherwise) const {
-    const Json* value = find(object, key, pointer, false);
+    const JsonValue* value = find(object, key, pointer, false);
     if (value == nullptr) return otherwise;
     if (value->is_boolean()) return value->get<bool>();
     if (!value->is_number() || (*value != 0 && *value != 1)) {
@@ -64,33 +64,33 @@ class JsonFields : public JsonDocument {
     }
     return *value == 1;
   }
-  [[nodiscard]] std::int64_t count(const Json& object,
+  [[nodiscard]] std::int64_t count(const JsonValue& object,
                                    const std::string& key,
                                    const std::string& pointer) const {
     const double value = number(object, key, pointer, largest_count);
     if (value != std::floor(value)) {
       fail(pointer + "/" + key, fmt::format("{}", value), "a whole number");
     }
-    const Json* exact = find(object, key, pointer, false);
+    const JsonValue* exact = find(object, key, pointer, false);
     return exact != nullptr && exact->is_number_integer() ? exact->get<std::int64_t>()
                                                           : static_cast<std::int64_t>(value);
   }
-  [[nodiscard]] Duration us(const Json& object,
+  [[nodiscard]] Duration us(const JsonValue& object,
                             const std::string& key,
                             const std::string& pointer) const {
     return from_us(number(object, key, pointer, longest_us));
   }
-  [[nodiscard]] std::string text(const Json& object,
+  [[nodiscard]] std::string text(const JsonValue& object,
                                  const std::string& key,
                                  const std::string& pointer,
                                  bool required = false) const {
-    const Json* value = find(object, key, pointer, required);
+    const JsonValue* value = find(object, key, pointer, required);
     if (value == nullptr) return {};
     if (!value->is_string()) fail(pointer + "/" + key, shown(*value), "a text");
     return value->get<std::string>();
   }
   /// Which of the words it is; `missing` without the key.
-  [[nodiscard]] std::size_t word(const Json& object,
+  [[nodiscard]] std::size_t word(const JsonValue& object,
                                  const std::string& key,
                                  const std::string& pointer,
                                  const std::vector<std::string>& words,
@@ -132,7 +132,7 @@ class LayersReader {
   explicit LayersReader(const std::string& file) : fields_(file), file_(file) {}
 
   LayerGraph read(std::string_view text) {
-    const Json root = fields_.parse(text);
+    const JsonValue root = fields_.parse(text);
     fields_.expect_keys(
         root,
         "",
@@ -150,7 +150,7 @@ class LayersReader {
       graph_.tensor_parallel = static_cast<std::uint32_t>(
           std::max(1.0, fields_.number(root, "tensor_parallel", "", max_ranks)));
     }
-    const Json& layers = fields_.array_at(root, "", "layers");
+    const JsonValue& layers = fields_.array_at(root, "", "layers");
     for (std::size_t i = 0; i < layers.size(); ++i) add(layers[i], fmt::format("/layers/{}", i));
     for (std::size_t i = 0; i < layers.size(); ++i) {
       add_needs(layers[i], LayerId{static_cast<std::uint32_t>(i)}, fmt::format("/layers/{}", i));
@@ -160,7 +160,7 @@ class LayersReader {
   }
 
  private:
-  void add(const Json& json, const std::string& at) {
+  void add(const JsonValue& json, const std::string& at) {
     fields_.expect_keys(json, at, layer_keys());
     Layer layer;
     layer.name = fields_.text(json, "name", at, true);
@@ -178,9 +178,9 @@ class LayersReader {
     by_name_.emplace(graph_.layers[id].name, id);
   }
 
-  void add_collectives(const Json& json, const std::string& at, Layer& layer) const {
+  void add_collectives(const JsonValue& json, const std::string& at, Layer& layer) const {
     if (!json.contains("collectives")) return;
-    const Json& list = fields_.array_at(json, at, "collectives");
+    const JsonValue& list = fields_.array_at(json, at, "collectives");
     const std::vector<std::string> passes(
         detail::layer_pass_names.begin(),
         detail::layer_pass_names.begin() + detail::layer_join_passes);
@@ -197,7 +197,7 @@ class LayersReader {
     }
   }
 
-  OperationId operation(const Json& json,
+  OperationId operation(const JsonValue& json,
                         const std::string& at,
                         const std::string& layer,
                         const std::string& pass) {
@@ -209,7 +209,7 @@ class LayersReader {
       if (json.contains(us_key)) {
         fields_.fail(at, fmt::format("both {} and {}", us_key, kernels_key), "one of them");
       }
-      const Json& kernels = fields_.array_at(json, at, kernels_key);
+      const JsonValue& kernels = fields_.array_at(json, at, kernels_key);
       operation.kind = TaskKind::composite;
       for (std::size_t i = 0; i < kernels.size(); ++i) {
         operation.kernels.push_back(
@@ -225,7 +225,7 @@ class LayersReader {
     return graph_.operations.push_back(std::move(operation));
   }
 
-  [[nodiscard]] Kernel kernel(const Json& json, const std::string& at) const {
+  [[nodiscard]] Kernel kernel(const JsonValue& json, const std::string& at) const {
     fields_.expect_keys(
         json, at, {"kind", "data_type", "m", "n", "k", "flops", "bytes_read", "bytes_written"});
     Kernel kernel;
@@ -243,9 +243,9 @@ class LayersReader {
     return kernel;
   }
 
-  void add_needs(const Json& json, LayerId id, const std::string& at) {
+  void add_needs(const JsonValue& json, LayerId id, const std::string& at) {
     if (!json.contains("needs")) return;
-    const Json& needs = fields_.array_at(json, at, "needs");
+    const JsonValue& needs = fields_.array_at(json, at, "needs");
     for (std::size_t i = 0; i < needs.size(); ++i) {
       const std::string pointer = fmt::format("{}/needs/{}", at, i);
       if (!needs[i].is_string()) {
@@ -278,7 +278,7 @@ class PartitioningReader {
   explicit PartitioningReader(const std::string& file) : fields_(file), file_(file) {}
 
   LayerFile read(std::string_view text) {
-    const Json root = fields_.parse(text);
+    const JsonValue root = fields_.parse(text);
     fields_.expect_object(root, "");
     result_.forward_only = true;
     result_.graph.name = file_;
@@ -292,16 +292,16 @@ class PartitioningReader {
                       cpus));
     }
     result_.memory = Bytes{std::llround(fields_.number(root, "maxSizePerFPGA", "", largest_count))};
-    const Json& nodes = fields_.array_at(root, "", "nodes");
+    const JsonValue& nodes = fields_.array_at(root, "", "nodes");
     for (std::size_t i = 0; i < nodes.size(); ++i) add(nodes[i], fmt::format("/nodes/{}", i));
-    const Json& edges = fields_.array_at(root, "", "edges");
+    const JsonValue& edges = fields_.array_at(root, "", "edges");
     for (std::size_t i = 0; i < edges.size(); ++i) connect(edges[i], fmt::format("/edges/{}", i));
     check_layers(result_.graph, file_);
     return std::move(result_);
   }
 
  private:
-  void add(const Json& json, const std::string& at) {
+  void add(const JsonValue& json, const std::string& at) {
     fields_.expect_object(json, at);
     if (fields_.flag(json, "isBackwardNode", at, false)) {
       fields_.fail(at, "a node of the backward pass", "a graph of inference");
@@ -328,7 +328,7 @@ class PartitioningReader {
     }
   }
 
-  void connect(const Json& json, const std::string& at) {
+  void connect(const JsonValue& json, const std::string& at) {
     fields_.expect_object(json, at);
     const auto end = [&](const char* key) {
       const std::int64_t id = fields_.count(json, key, at);
