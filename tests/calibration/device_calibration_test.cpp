@@ -59,7 +59,8 @@ TEST_CASE("a device that is what it is believed to be agrees in every rule that 
     CHECK((one.verdict == RuleVerdict::agrees || one.verdict == RuleVerdict::not_measured));
   }
   CHECK(rule(sheet, "connections").value == 8.0);
-  // `fluid` has no places of blocks, and no room beside a kernel that has its slots; `blocks` does.
+  // `fluid` has no places of blocks, and no capacity beside a kernel that has its slots; `blocks`
+  // does.
   CHECK(rule(sheet, "empty_units_first").verdict == RuleVerdict::not_measured);
   CHECK(rule(sheet, "empty_units_first").assumed == 1.0);
   CHECK(rule(sheet, "priority_blocking").verdict == RuleVerdict::not_measured);

@@ -46,12 +46,12 @@ struct CoRunScene {
     device.unit_classes.push_back({"sm", static_cast<std::uint32_t>(4 + rng.below(100))});
     device.co_residency_factor = 0.3 + 0.6 * rng.uniform();
     share.reset(device, {});
-    double room = device.unit_classes[UnitClassId{0}].count;
+    double capacity = device.unit_classes[UnitClassId{0}].count;
     for (std::uint32_t i = 0; i < 1 + rng.below(8); ++i) {
       const auto per_unit = static_cast<std::uint32_t>(1 + rng.below(4));
-      const auto blocks = static_cast<std::uint32_t>(room * rng.uniform() * per_unit);
+      const auto blocks = static_cast<std::uint32_t>(capacity * rng.uniform() * per_unit);
       if (blocks == 0) continue;
-      room -= static_cast<double>(blocks) / per_unit;
+      capacity -= static_cast<double>(blocks) / per_unit;
       fluid::Kernel& kernel = kernels.emplace_back();
       kernel.blocks_running = blocks;
       kernel.block_demand = rng.below(fluid::whole_bandwidth / blocks);
@@ -160,7 +160,7 @@ TEST_CASE("fluid: a block that is one of several resident ones shares its unit, 
 }
 
 TEST_CASE("fluid: throughput that kernels leave unused makes up for the factor") {
-  // All 2 units' room is taken. Blocks that use 0.75 of it leave less than 0.8: none is slowed
+  // All 2 units' capacity is taken. Blocks that use 0.75 of it leave less than 0.8: none is slowed
   // down. Blocks that use 0.9 (of half a unit, 471859 of 2^20) progress at 0.8 / 0.9.
   for (const float compute_share : {0.75F, 0.9F}) {
     SharingScene s = scene_with(0.8, 2);
@@ -235,7 +235,7 @@ TEST_CASE("fluid: where every block takes a whole unit the factor changes nothin
 TEST_CASE(
     "fluid: of kernels that run side by side from the start none ends sooner when units get "
     "less done") {
-  // With others that wait for room, or short of bandwidth, a slower kernel may well speed up
+  // With others that wait for capacity, or short of bandwidth, a slower kernel may well speed up
   // another; of those that all fit and want units alone each can only lose.
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     CAPTURE(seed);

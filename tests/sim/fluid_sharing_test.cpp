@@ -84,7 +84,7 @@ TEST_CASE("a kernel without a slot among the resident ones delays no kernel that
   CHECK(trace.tasks[1].started == at(30us));
 }
 
-TEST_CASE("an urgent kernel that arrives as a wave ends takes the room of that wave") {
+TEST_CASE("an urgent kernel that arrives as a wave ends takes the capacity of that wave") {
   // 1 unit. Low: 8 waves of 10 us. Urgent arrives at 50, at the very end of the fifth wave.
   SharingScene b{fluid, 1};
   b.kernel("low", grid(80us, 8));

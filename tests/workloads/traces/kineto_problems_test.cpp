@@ -178,7 +178,7 @@ class EndlessEvents final : public ByteSource {
  public:
   explicit EndlessEvents(std::uint64_t events) : left_(events) {}
 
-  [[nodiscard]] std::size_t read(char* to, std::size_t room) override {
+  [[nodiscard]] std::size_t read(char* to, std::size_t capacity) override {
     if (at_ == event_.size()) {
       if (left_ == 0) return 0;
       event_ = std::string(98, ' ');
@@ -186,7 +186,7 @@ class EndlessEvents final : public ByteSource {
       event_ += --left_ == 0 ? "]\n" : ",\n";
       at_ = 0;
     }
-    const std::size_t given = event_.copy(to, room, at_);
+    const std::size_t given = event_.copy(to, capacity, at_);
     at_ += given;
     given_ += given;
     return given;
