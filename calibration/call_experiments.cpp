@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <map>
 #include <utility>
 
@@ -16,14 +17,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// From the start of each call of a kind to the start of the next call, microseconds: the loop
-/// around the calls counts.
-double pitch_us(const BenchRun& run, HostCallKind kind) {
+/// Median from the start of each of these calls to the start of the next call, microseconds: the
+/// loop around the calls counts.
+double pitch_us(const BenchRun& run, const std::function<bool(const HostCall&)>& is_one) {
   std::vector<double> pitches;
   const auto& calls = run.trace.hosts;
   for (std::size_t i = 0; i + 1 < calls.size(); ++i) {
-    if (calls[i].what.kind() != kind) continue;
-    pitches.push_back(to_us(calls[i + 1].started - calls[i].started));
+    if (is_one(calls[i].what)) pitches.push_back(to_us(calls[i + 1].started - calls[i].started));
   }
   return median(std::move(pitches));
 }
@@ -68,16 +68,10 @@ struct CallKinds {
     benchmark = std::move(made).build();
   }
 
-  [[nodiscard]] double pitch_us(const BenchRun& run, TaskKind kind) const {
-    std::vector<double> pitches;
-    const auto& calls = run.trace.hosts;
-    for (std::size_t i = 0; i + 1 < calls.size(); ++i) {
-      if (calls[i].what.kind() != HostCallKind::launch || kinds[calls[i].what.task()] != kind) {
-        continue;
-      }
-      pitches.push_back(to_us(calls[i + 1].started - calls[i].started));
-    }
-    return median(std::move(pitches));
+  [[nodiscard]] double launch_us(const BenchRun& run, TaskKind kind) const {
+    return pitch_us(run, [&](const HostCall& call) {
+      return call.kind() == HostCallKind::launch && kinds[call.task()] == kind;
+    });
   }
 };
 
@@ -159,7 +153,10 @@ std::vector<RuleReading> measure_calls(DeviceBench& bench, const BenchEffort& ef
        {HostCallKind::query, "query", "What does asking whether a stream is idle cost the host?"}}};
   std::map<HostCallKind, std::vector<double>> pitches;
   (void)read_runs(bench, many_calls(), effort, [&](const BenchRun& run) {
-    for (const Asked& one : all) pitches[one.kind].push_back(pitch_us(run, one.kind));
+    for (const Asked& one : all) {
+      pitches[one.kind].push_back(
+          pitch_us(run, [&](const HostCall& call) { return call.kind() == one.kind; }));
+    }
     return 0.0;
   });
   std::vector<RuleReading> readings;
@@ -189,11 +186,11 @@ std::vector<RuleReading> measure_call_kinds(DeviceBench& bench, const BenchEffor
                    .unit = "us",
                    .pointer = "/host/copy_call_us"};
   (void)read_runs(bench, calls.benchmark, effort, [&](const BenchRun& run) {
-    const double launch = calls.pitch_us(run, TaskKind::fixed);
+    const double launch = calls.launch_us(run, TaskKind::fixed);
     const auto beyond = [&](TaskKind kind) {
-      return std::max(0.0, calls.pitch_us(run, kind) - launch);
+      return std::max(0.0, calls.launch_us(run, kind) - launch);
     };
-    pointwise.values.push_back(calls.pitch_us(run, TaskKind::pointwise));
+    pointwise.values.push_back(calls.launch_us(run, TaskKind::pointwise));
     if (products) product.values.push_back(beyond(TaskKind::gemm));
     copy.values.push_back(beyond(TaskKind::copy_host_to_device));
     return 0.0;
