@@ -176,7 +176,7 @@ TEST_CASE("layers by hand are read, wrong ones refused with their place") {
   refused("1.5", "-1.5", "/layers/0/forward_us: found -1.5");
   refused("\"parameter_bytes\": 8", "\"parameter_bytes\": 8.5", "a whole number");
   refused("\"version\": 1", "\"version\": 2", "/version");
-  refused("}]}", "}]", "a syntax error");
+  refused("}]}", "}]", "expected valid JSON");
   refused("\"name\": \"b\"", "\"name\": \"a\"", "second time");
   refused("\"forward_us\": 1.5",
           "\"forward_us\": 1.5, \"forward_kernels\": []",
