@@ -18,11 +18,11 @@ struct BenchCase {
   std::string name;  ///< for messages
   TaskGraph graph;
   Plan plan;
-  /// What its tasks do: the numerics of this model; none: see `stand_ins`.
+  /// What its tasks do: the numerics of this model; none: see `proxies`.
   std::optional<RecurrentSpec> recurrent{};
   /// Without a model: what stands in for unknown kernels (ProxyWork), or else copies of their
   /// bytes, and spinning where only a duration is known.
-  bool stand_ins = false;
+  bool proxies = false;
   /// Its kernels read their bytes, one word of every cache line, all of them the same memory.
   bool reads = false;
   /// That each of its model's kernels is cut into; 0: it has no model.

@@ -3,10 +3,10 @@
 
 #include "calibration/cache_curve.hpp"
 #include "calibration/device_times.hpp"
-#include "calibration/drift_probe.hpp"
 #include "calibration/interference.hpp"
 #include "calibration/kernel_cases.hpp"
 #include "calibration/kernel_times.hpp"
+#include "calibration/speed_check.hpp"
 #include "calibration/stream_pauses.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/robust_statistics.hpp"
@@ -32,7 +32,7 @@ constexpr double blocks_exponent = 0.25;  // 2^-0.25: a doubling must save a six
 constexpr std::uint32_t priority_levels = 8;
 constexpr std::size_t device_experiments = 5;
 constexpr double cases_per_sweep = 10;      // in time: some milliseconds of reads at each distance
-constexpr std::size_t cases_per_probe = 4;  // some 60 ms of 1.4 s // assumed: drift is slower
+constexpr std::size_t cases_per_check = 4;  // some 60 ms of 1.4 s // assumed: drift is slower
 
 // What disturbs a computer only makes kernels slower.
 constexpr double disturbed_noise = 0.05;
@@ -173,10 +173,10 @@ struct Steps {
   void begin(std::string_view what) { progress(what, done++, total); }
 };
 
-/// Runs of every case, and of the probe in between.
+/// Runs of every case, and of the speed check in between.
 struct KernelMeasurement {
   std::vector<KernelTimes> times;  ///< by case
-  std::vector<ProbeTimes> probes;
+  std::vector<SpeedCheckTimes> speed_checks;
   CacheSweeps sweeps;
 };
 
@@ -187,30 +187,31 @@ KernelMeasurement measure_kernels(CalibrationBench& bench,
                                   std::size_t passes,
                                   const Effort& effort,
                                   Steps& steps) {
-  KernelMeasurement measured{
-      .times = {}, .probes = {}, .sweeps = {bench.device().last_level_cache, bench.workers()}};
+  KernelMeasurement measured{.times = {},
+                             .speed_checks = {},
+                             .sweeps = {bench.device().last_level_cache, bench.workers()}};
   measured.times.reserve(cases.size());
   for (const BenchCase& what : cases) measured.times.emplace_back(what.graph, bench.workers());
   Effort sweep = effort;
   sweep.seconds /= cases_per_sweep;
-  const ProbeCases probe{bench.workers()};
+  const SpeedCheckCases check{bench.workers()};
   for (std::size_t pass = 0; pass < passes; ++pass) {
     measured.sweeps.measure(bench, sweep);
     for (std::size_t i = 0; i < cases.size(); ++i) {
       steps.begin(cases[i].name);
-      if (i % cases_per_probe == 0) measured.probes.push_back(measure_probe(bench, probe));
+      if (i % cases_per_check == 0) measured.speed_checks.push_back(measure_speed(bench, check));
       repeat(bench, cases[i], effort, [&](const Execution& run) { measured.times[i].add(run); });
     }
   }
   return measured;
 }
 
-/// How much the makespans of equal runs scatter: the median of all cases but stand-ins, which are
-/// too short to say something of whole runs.
+/// How much the makespans of equal runs scatter: the median of all cases but proxy kernels, which
+/// are too short to say something of whole runs.
 double noise_of(const std::vector<BenchCase>& cases, const std::vector<KernelTimes>& times) {
   std::vector<double> noises;
   for (std::size_t i = 0; i < cases.size(); ++i) {
-    if (cases[i].stand_ins) continue;
+    if (cases[i].proxies) continue;
     noises.push_back(robust_summary(times[i].makespans()).spread);
   }
   return median(noises);
@@ -222,7 +223,7 @@ PauseFit pauses_of(const std::vector<BenchCase>& cases,
   std::vector<StreamPause> cut;
   std::vector<StreamPause> whole;
   for (std::size_t i = 0; i < cases.size(); ++i) {
-    if (cases[i].stand_ins) continue;
+    if (cases[i].proxies) continue;
     std::vector<StreamPause>& pauses = workers > 1 && cases[i].blocks == workers ? cut : whole;
     pauses.insert(pauses.end(), times[i].pauses().begin(), times[i].pauses().end());
   }
@@ -243,7 +244,7 @@ void add_samples(KernelProfile& profile,
       profile.samples.push_back(std::move(sample));
     }
   }
-  for (const ProbeTimes& times_then : measured.probes) {
+  for (const SpeedCheckTimes& times_then : measured.speed_checks) {
     profile.drift.push_back(drift_reading(profile, times_then));
   }
 }
@@ -323,7 +324,7 @@ MachineSpec calibrate(CalibrationBench& bench,
   steps.begin("slow-down beside others");
   modelled.profile = std::make_shared<const KernelProfile>(profile);
   profile.co_run = measure_co_run(bench, effort, machine.platform, options.quick);
-  steps.begin("slow-down of stand-ins");
+  steps.begin("slow-down of proxy kernels");
   add_interference(measure_interference(bench, effort, options.quick), profile.co_run);
   profile.valid = range_text(profile);
   for (const MeasuredNumber& number : numbers) add(machine, number);

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <map>
 #include <utility>
 
@@ -16,21 +17,20 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// From the start of each call of a kind to the start of the next call, microseconds: the loop
-/// around the calls counts.
-double pitch_us(const ProbeRun& run, HostCallKind kind) {
+/// Median from the start of each of these calls to the start of the next call, microseconds: the
+/// loop around the calls counts.
+double pitch_us(const BenchRun& run, const std::function<bool(const HostCall&)>& is_one) {
   std::vector<double> pitches;
   const auto& calls = run.trace.hosts;
   for (std::size_t i = 0; i + 1 < calls.size(); ++i) {
-    if (calls[i].what.kind() != kind) continue;
-    pitches.push_back(to_us(calls[i + 1].started - calls[i].started));
+    if (is_one(calls[i].what)) pitches.push_back(to_us(calls[i + 1].started - calls[i].started));
   }
   return median(std::move(pitches));
 }
 
-DeviceProbe many_calls() {
+Microbenchmark many_calls() {
   constexpr int rounds = 200;
-  ProbeMaker made{"host calls"};
+  MicrobenchmarkBuilder made{"host calls"};
   const StreamId first = made.stream();
   const StreamId second = made.stream();
   for (int i = 0; i < rounds; ++i) {
@@ -44,7 +44,7 @@ DeviceProbe many_calls() {
 
 /// Kernels of each kind, small ones so that the host is not held up for long.
 struct CallKinds {
-  DeviceProbe probe;
+  Microbenchmark benchmark;
   IdVector<TaskId, TaskKind> kinds{};
 
   explicit CallKinds(bool products) {
@@ -55,7 +55,7 @@ struct CallKinds {
         {.kind = TaskKind::pointwise, .bytes_read = Bytes{bytes}, .bytes_written = Bytes{bytes}},
         copy_kernel(TaskKind::copy_host_to_device, bytes, DataType::fp32)};
     if (products) kernels.push_back(gemm_kernel(side, side, side, DataType::fp32, false));
-    ProbeMaker made{"calls by kind"};
+    MicrobenchmarkBuilder made{"calls by kind"};
     const StreamId stream = made.stream();
     for (int i = 0; i < rounds; ++i) {
       made.launch(stream, made.spin(1us));
@@ -65,27 +65,21 @@ struct CallKinds {
         kinds.push_back(kernel.kind);
       }
     }
-    probe = std::move(made).build();
+    benchmark = std::move(made).build();
   }
 
-  [[nodiscard]] double pitch_us(const ProbeRun& run, TaskKind kind) const {
-    std::vector<double> pitches;
-    const auto& calls = run.trace.hosts;
-    for (std::size_t i = 0; i + 1 < calls.size(); ++i) {
-      if (calls[i].what.kind() != HostCallKind::launch || kinds[calls[i].what.task()] != kind) {
-        continue;
-      }
-      pitches.push_back(to_us(calls[i + 1].started - calls[i].started));
-    }
-    return median(std::move(pitches));
+  [[nodiscard]] double launch_us(const BenchRun& run, TaskKind kind) const {
+    return pitch_us(run, [&](const HostCall& call) {
+      return call.kind() == HostCallKind::launch && kinds[call.task()] == kind;
+    });
   }
 };
 
 constexpr Duration round_trip = 5us;  // of each kernel
 
-DeviceProbe round_trips(bool timed) {
+Microbenchmark round_trips(bool timed) {
   constexpr int rounds = 100;
-  ProbeMaker made{"launch and synchronize"};
+  MicrobenchmarkBuilder made{"launch and synchronize"};
   const StreamId stream = made.stream();
   for (int i = 0; i < rounds; ++i) {
     made.launch(stream, made.spin(round_trip));
@@ -96,7 +90,7 @@ DeviceProbe round_trips(bool timed) {
 }
 
 /// Median over the rounds, microseconds.
-double per_round_us(const ProbeRun& run, Duration (*read)(const ProbeRun&, std::size_t round)) {
+double per_round_us(const BenchRun& run, Duration (*read)(const BenchRun&, std::size_t round)) {
   std::vector<double> values;
   for (std::size_t round = 0; 3 * round + 3 < run.trace.hosts.size(); ++round) {
     values.push_back(to_us(read(run, round)));
@@ -104,8 +98,8 @@ double per_round_us(const ProbeRun& run, Duration (*read)(const ProbeRun&, std::
   return median(std::move(values));
 }
 
-DeviceProbe ping_pong(std::size_t hops, Duration duration) {
-  ProbeMaker made{fmt::format("{} hops between two streams", hops)};
+Microbenchmark ping_pong(std::size_t hops, Duration duration) {
+  MicrobenchmarkBuilder made{fmt::format("{} hops between two streams", hops)};
   StreamId here = made.stream();
   StreamId there = made.stream();
   for (std::size_t i = 0; i < hops; ++i) {
@@ -122,8 +116,8 @@ constexpr Duration noticed = 2ms;    // a call that lasts longer was held up
 constexpr std::size_t few_runs = 3;  // each takes as long as the blocker
 
 /// `streams` streams, each held up by a long kernel, get short ones in turn.
-DeviceProbe launches_behind_blockers(std::size_t streams, std::size_t launches) {
-  ProbeMaker made{fmt::format("launches into {} held streams", streams)};
+Microbenchmark launches_behind_blockers(std::size_t streams, std::size_t launches) {
+  MicrobenchmarkBuilder made{fmt::format("launches into {} held streams", streams)};
   std::vector<StreamId> held;
   for (std::size_t i = 0; i < streams; ++i) {
     held.push_back(made.stream());
@@ -136,7 +130,7 @@ DeviceProbe launches_behind_blockers(std::size_t streams, std::size_t launches) 
 }
 
 /// How many launches were made before the first that was held up; all if none was.
-double launches_before_block(const ProbeRun& run) {
+double launches_before_block(const BenchRun& run) {
   const auto& calls = run.trace.hosts;
   const auto held = std::find_if(calls.begin(), calls.end() - 1, [](const HostSpan& span) {
     return span.ended - span.started > noticed;
@@ -146,7 +140,7 @@ double launches_before_block(const ProbeRun& run) {
 
 }  // namespace
 
-std::vector<RuleReading> measure_calls(DeviceBench& bench, const ProbeEffort& effort) {
+std::vector<RuleReading> measure_calls(DeviceBench& bench, const BenchEffort& effort) {
   struct Asked {
     HostCallKind kind;
     const char* name;
@@ -158,8 +152,11 @@ std::vector<RuleReading> measure_calls(DeviceBench& bench, const ProbeEffort& ef
        {HostCallKind::wait, "wait", "What does making a stream wait for an event cost the host?"},
        {HostCallKind::query, "query", "What does asking whether a stream is idle cost the host?"}}};
   std::map<HostCallKind, std::vector<double>> pitches;
-  (void)read_runs(bench, many_calls(), effort, [&](const ProbeRun& run) {
-    for (const Asked& one : all) pitches[one.kind].push_back(pitch_us(run, one.kind));
+  (void)read_runs(bench, many_calls(), effort, [&](const BenchRun& run) {
+    for (const Asked& one : all) {
+      pitches[one.kind].push_back(
+          pitch_us(run, [&](const HostCall& call) { return call.kind() == one.kind; }));
+    }
     return 0.0;
   });
   std::vector<RuleReading> readings;
@@ -174,7 +171,7 @@ std::vector<RuleReading> measure_calls(DeviceBench& bench, const ProbeEffort& ef
   return readings;
 }
 
-std::vector<RuleReading> measure_call_kinds(DeviceBench& bench, const ProbeEffort& effort) {
+std::vector<RuleReading> measure_call_kinds(DeviceBench& bench, const BenchEffort& effort) {
   const bool products = bench.facts().computes(DataType::fp32);
   const CallKinds calls{products};
   RuleReading pointwise{.name = "host_pointwise_launch",
@@ -188,12 +185,12 @@ std::vector<RuleReading> measure_call_kinds(DeviceBench& bench, const ProbeEffor
                    .question = "What does a copy's call cost the host beyond a launch?",
                    .unit = "us",
                    .pointer = "/host/copy_call_us"};
-  (void)read_runs(bench, calls.probe, effort, [&](const ProbeRun& run) {
-    const double launch = calls.pitch_us(run, TaskKind::fixed);
+  (void)read_runs(bench, calls.benchmark, effort, [&](const BenchRun& run) {
+    const double launch = calls.launch_us(run, TaskKind::fixed);
     const auto beyond = [&](TaskKind kind) {
-      return std::max(0.0, calls.pitch_us(run, kind) - launch);
+      return std::max(0.0, calls.launch_us(run, kind) - launch);
     };
-    pointwise.values.push_back(calls.pitch_us(run, TaskKind::pointwise));
+    pointwise.values.push_back(calls.launch_us(run, TaskKind::pointwise));
     if (products) product.values.push_back(beyond(TaskKind::gemm));
     copy.values.push_back(beyond(TaskKind::copy_host_to_device));
     return 0.0;
@@ -201,20 +198,20 @@ std::vector<RuleReading> measure_call_kinds(DeviceBench& bench, const ProbeEffor
   return {std::move(pointwise), std::move(product), std::move(copy)};
 }
 
-std::vector<RuleReading> measure_round_trip(DeviceBench& bench, const ProbeEffort& effort) {
+std::vector<RuleReading> measure_round_trip(DeviceBench& bench, const BenchEffort& effort) {
   std::vector<double> synchronize;
   const std::vector<double> whole =
-      read_runs(bench, round_trips(false), effort, [&](const ProbeRun& run) {
-        synchronize.push_back(per_round_us(run, [](const ProbeRun& r, std::size_t round) {
+      read_runs(bench, round_trips(false), effort, [&](const BenchRun& run) {
+        synchronize.push_back(per_round_us(run, [](const BenchRun& r, std::size_t round) {
           return r.trace.hosts[3 * round + 3].started - r.trace.hosts[3 * round + 2].started;
         }));
-        return per_round_us(run, [](const ProbeRun& r, std::size_t round) {
+        return per_round_us(run, [](const BenchRun& r, std::size_t round) {
           return r.trace.hosts[3 * round + 2].started - r.trace.hosts[3 * round].ended - round_trip;
         });
       });
   const std::vector<double> latency =
-      read_runs(bench, round_trips(true), effort, [](const ProbeRun& run) {
-        return per_round_us(run, [](const ProbeRun& r, std::size_t round) {
+      read_runs(bench, round_trips(true), effort, [](const BenchRun& run) {
+        return per_round_us(run, [](const BenchRun& r, std::size_t round) {
           return r.trace.tasks[round].ended - round_trip - r.trace.hosts[3 * round].ended;
         });
       });
@@ -245,8 +242,8 @@ namespace {
 
 /// Between kernels in a row, microseconds.
 std::vector<double> gaps_of(DeviceBench& bench,
-                            const ProbeEffort& effort,
-                            DeviceProbe (*chain)(std::size_t, Duration)) {
+                            const BenchEffort& effort,
+                            Microbenchmark (*chain)(std::size_t, Duration)) {
   // Longer than a launch, so that the device is what counts; short, as an error of 1 % in the
   // spin is an error of 0.08 us in the gap.
   constexpr Duration spin = 8us;
@@ -261,7 +258,7 @@ std::vector<double> gaps_of(DeviceBench& bench,
 
 }  // namespace
 
-std::vector<RuleReading> measure_programmatic_gap(DeviceBench& bench, const ProbeEffort& effort) {
+std::vector<RuleReading> measure_programmatic_gap(DeviceBench& bench, const BenchEffort& effort) {
   RuleReading reading{
       .name = "programmatic_gap",
       .question =
@@ -277,7 +274,7 @@ std::vector<RuleReading> measure_programmatic_gap(DeviceBench& bench, const Prob
   return {std::move(reading)};
 }
 
-std::vector<RuleReading> measure_stream_gap(DeviceBench& bench, const ProbeEffort& effort) {
+std::vector<RuleReading> measure_stream_gap(DeviceBench& bench, const BenchEffort& effort) {
   std::vector<double> gaps = gaps_of(bench, effort, stream_chain);
   return {{.name = "stream_gap",
            .question = "How long is a stream idle between two kernels in a row?",
@@ -287,12 +284,12 @@ std::vector<RuleReading> measure_stream_gap(DeviceBench& bench, const ProbeEffor
            .note = "what a spinning kernel takes beyond its spin in a row of them"}};
 }
 
-std::vector<RuleReading> measure_device_graph(DeviceBench& bench, const ProbeEffort& effort) {
+std::vector<RuleReading> measure_device_graph(DeviceBench& bench, const BenchEffort& effort) {
   constexpr Duration spin = 3us;
   constexpr std::size_t few = 20;
   constexpr std::size_t many = 220;
   const auto measure = [&](std::size_t count, std::vector<double>& calls) {
-    return read_runs(bench, graph_chain(count, spin), effort, [&](const ProbeRun& run) {
+    return read_runs(bench, graph_chain(count, spin), effort, [&](const BenchRun& run) {
       const HostSpan& launch = graph_launch_span(run);
       calls.push_back(to_us(launch.ended - launch.started));
       return after_graph_launch_us(run);
@@ -328,7 +325,7 @@ std::vector<RuleReading> measure_device_graph(DeviceBench& bench, const ProbeEff
            .values = per_node}};
 }
 
-std::vector<RuleReading> measure_event_latency(DeviceBench& bench, const ProbeEffort& effort) {
+std::vector<RuleReading> measure_event_latency(DeviceBench& bench, const BenchEffort& effort) {
   constexpr Duration spin = 12us;  // longer than the three calls of a hop
   constexpr std::size_t few = 10;
   constexpr std::size_t many = 90;
@@ -343,8 +340,8 @@ std::vector<RuleReading> measure_event_latency(DeviceBench& bench, const ProbeEf
            .values = std::move(latencies)}};
 }
 
-std::vector<RuleReading> measure_launch_queue(DeviceBench& bench, const ProbeEffort& effort) {
-  const ProbeEffort few{.runs = std::min(effort.runs, few_runs)};
+std::vector<RuleReading> measure_launch_queue(DeviceBench& bench, const BenchEffort& effort) {
+  const BenchEffort few{.runs = std::min(effort.runs, few_runs)};
   RuleReading depth{.name = "launch_queue_depth",
                     .question = "How many launches may be pending before the next blocks the host?",
                     .unit = "count",
@@ -361,7 +358,7 @@ std::vector<RuleReading> measure_launch_queue(DeviceBench& bench, const ProbeEff
   } else {
     const double one = median(depth.values);
     per_stream.values = read_runs(
-        bench, launches_behind_blockers(2, 2 * max_launches), few, [one](const ProbeRun& run) {
+        bench, launches_behind_blockers(2, 2 * max_launches), few, [one](const BenchRun& run) {
           return launches_before_block(run) > 1.5 * one ? 1.0 : 0.0;
         });
   }

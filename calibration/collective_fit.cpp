@@ -116,7 +116,7 @@ void report_collectives(const std::vector<CollectiveRow>& rows,
         },
         fit.report);
   }
-  // From two ranks alone: what the model says of numbers of ranks that nobody measured.
+  // From two ranks alone: what the model says of unmeasured numbers of ranks.
   std::vector<CollectiveRow> two;
   for (const CollectiveRow& row : rows) {
     if (row.collective.ranks == 2) two.push_back(row);

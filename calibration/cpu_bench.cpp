@@ -171,7 +171,7 @@ void CpuBench::run(const BenchCase& what, const std::function<bool(const Executi
   std::unique_ptr<CpuWork> work;
   if (what.recurrent) {
     work = std::make_unique<RecurrentWork>(*what.recurrent, what.graph, seed);
-  } else if (what.stand_ins) {
+  } else if (what.proxies) {
     work =
         std::make_unique<ProxyWork>(what.graph, costs, ProxyOptions{.workers = executor.workers()});
   } else if (what.reads) {

@@ -37,16 +37,17 @@ const SmLimits& CudaBench::limits() const {
   return platform_.device(DeviceId{0}).sm_limits;
 }
 
-void CudaBench::run(const DeviceProbe& probe, const std::function<bool(const ProbeRun&)>& again) {
-  const CostTable costs = probe_costs(probe.graph, platform_);
+void CudaBench::run(const Microbenchmark& benchmark,
+                    const std::function<bool(const BenchRun&)>& again) {
+  const CostTable costs = bench_costs(benchmark.graph, platform_);
   CudaProxyOptions options;
-  options.record_blocks = probe.place_blocks;
-  CudaProxyWork work{executor_, probe.graph, costs, options};
-  executor_.run_options().timing = probe.time_tasks ? TaskTiming::events : TaskTiming::none;
+  options.record_blocks = benchmark.place_blocks;
+  CudaProxyWork work{executor_, benchmark.graph, costs, options};
+  executor_.run_options().timing = benchmark.time_tasks ? TaskTiming::events : TaskTiming::none;
   Execution execution;
-  ProbeRun made;
+  BenchRun made;
   do {
-    executor_.run(probe.graph, probe.plan, work, execution);
+    executor_.run(benchmark.graph, benchmark.plan, work, execution);
     made.trace = std::move(execution.trace);
     made.placements.clear();
     for (const CudaBlockRecord& block : work.block_records()) {

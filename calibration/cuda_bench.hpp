@@ -11,7 +11,7 @@
 namespace schedlab {
 
 /// A CUDA device of this computer, through CudaExecutor: spinning kernels spin, all others run
-/// stand-ins of their shapes (CudaProxyWork).
+/// proxy kernels of their shapes (CudaProxyWork).
 class CudaBench final : public DeviceBench {
  public:
   /// `base`: the machine that the device is believed to be; empty: the one in the device's name.
@@ -22,7 +22,8 @@ class CudaBench final : public DeviceBench {
   [[nodiscard]] const MachineSpec& base() const { return base_; }
   [[nodiscard]] DeviceFacts facts() const override;
   [[nodiscard]] const SmLimits& limits() const override;
-  void run(const DeviceProbe& probe, const std::function<bool(const ProbeRun&)>& again) override;
+  void run(const Microbenchmark& benchmark,
+           const std::function<bool(const BenchRun&)>& again) override;
 
  private:
   CudaProducts products_;

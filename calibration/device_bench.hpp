@@ -18,7 +18,7 @@
 namespace schedlab {
 
 /// A small graph with a plan, made to show one rule of a device.
-struct DeviceProbe {
+struct Microbenchmark {
   std::string name;  ///< for messages
   TaskGraph graph;
   Plan plan;
@@ -28,10 +28,10 @@ struct DeviceProbe {
   bool place_blocks = false;  ///< where blocks ran is wanted
 };
 
-/// One run of a probe.
-struct ProbeRun {
+/// One run of a microbenchmark.
+struct BenchRun {
   /// Host calls always; tasks where times were asked for: their ends are what counts, as a start
-  /// may be taken when the stream got there and not when the kernel found room.
+  /// may be taken when the stream got there and not when the kernel found free units.
   Trace trace;
   std::vector<BlockPlacement> placements;  ///< empty where the bench cannot see them
 };
@@ -73,12 +73,13 @@ class DeviceBench {
                                                        const RuleProgress& /*progress*/) {
     return {};
   }
-  /// Limits of one unit (shared memory above all), by which probes size their blocks.
+  /// Limits of one unit (shared memory above all), by which microbenchmarks size their blocks.
   [[nodiscard]] virtual const SmLimits& limits() const = 0;
-  /// Runs the probe until `again(run)` says no. Tasks of kind fixed spin for their duration in the
-  /// grid of their kernel, others run a kernel of their kind and shape.
-  /// Throws what executors throw, and Interrupted.
-  virtual void run(const DeviceProbe& probe, const std::function<bool(const ProbeRun&)>& again) = 0;
+  /// Runs the microbenchmark until `again(run)` says no. Tasks of kind fixed spin for their
+  /// duration in the grid of their kernel, others run a kernel of their kind and shape. Throws what
+  /// executors throw, and Interrupted.
+  virtual void run(const Microbenchmark& benchmark,
+                   const std::function<bool(const BenchRun&)>& again) = 0;
 };
 
 }  // namespace schedlab

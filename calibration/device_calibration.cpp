@@ -22,8 +22,8 @@
 namespace schedlab {
 namespace {
 
-constexpr ProbeEffort full_effort{.runs = 15};
-constexpr ProbeEffort quick_effort{.runs = 5};
+constexpr BenchEffort full_effort{.runs = 15};
+constexpr BenchEffort quick_effort{.runs = 5};
 
 // One output tile of 128 x 128 with a depth of 256, and what 2048 threads move in eight tensors of
 // four bytes: assumed, libraries do not say how they cut.
@@ -51,7 +51,7 @@ constexpr CutRule uncut{.flops_per_block = 1e18, .bytes_per_block = 1e18};
 // A kernel shorter than the scatter of the gap still takes some time.
 constexpr double shortest_us = 0.01;
 
-// What stand-ins have room for.
+// The largest operands of proxy kernels.
 constexpr Bytes most_flushed{std::int64_t{256} << 20U};
 
 constexpr std::int64_t min_kib = 4;
@@ -109,7 +109,7 @@ bool is_host_copy(TaskKind kind) {
 // Tasks that are scheduled are shorter; // assumed
 constexpr Duration longest = std::chrono::milliseconds{50};
 
-/// Is an operand larger than stand-ins have room for (a quarter of 2^28 elements)?
+/// Is an operand larger than those of proxy kernels (a quarter of 2^28 elements)?
 bool is_too_large(const Kernel& kernel) {
   constexpr std::int64_t most = std::int64_t{1} << 26U;
   return std::max({kernel.m * kernel.k, kernel.k * kernel.n, kernel.m * kernel.n}) > most;
@@ -240,8 +240,8 @@ std::vector<MeasuredKernel> profiled_kernels(const Device& device, bool quick, b
 namespace {
 
 /// Kernels in a row in each of several streams, launched in turn and timed.
-DeviceProbe timed_streams(std::size_t streams, std::size_t count, const Kernel& kernel) {
-  ProbeMaker made{fmt::format("{} streams of {} kernels", streams, count)};
+Microbenchmark timed_streams(std::size_t streams, std::size_t count, const Kernel& kernel) {
+  MicrobenchmarkBuilder made{fmt::format("{} streams of {} kernels", streams, count)};
   std::vector<StreamId> all;
   for (std::size_t i = 0; i < streams; ++i) all.push_back(made.stream());
   for (std::size_t i = 0; i < count; ++i) {
@@ -252,15 +252,15 @@ DeviceProbe timed_streams(std::size_t streams, std::size_t count, const Kernel& 
 
 /// Of a kernel beside as many as the units run, by the device's own clock, over one alone.
 double co_run_by_events(DeviceBench& bench,
-                        const ProbeEffort& effort,
+                        const BenchEffort& effort,
                         Kernel kernel,
                         std::uint32_t chains,
                         std::uint32_t units) {
   constexpr std::size_t count = 50;
   kernel.grid.blocks = std::max(1U, units / chains);
   const auto typical = [&](std::size_t streams) {
-    const DeviceProbe probe = timed_streams(streams, count, kernel);
-    return median(read_runs(bench, probe, effort, [](const ProbeRun& run) {
+    const Microbenchmark benchmark = timed_streams(streams, count, kernel);
+    return median(read_runs(bench, benchmark, effort, [](const BenchRun& run) {
       std::vector<double> each;
       for (const TaskSpan& span : run.trace.tasks) each.push_back(to_us(span.ended - span.started));
       return median(std::move(each));
@@ -272,7 +272,7 @@ double co_run_by_events(DeviceBench& bench,
 }  // namespace
 
 CoRunSlowDown measure_kernel_co_run(DeviceBench& bench,
-                                    const ProbeEffort& effort,
+                                    const BenchEffort& effort,
                                     TaskKind kind,
                                     double node_gap_us,
                                     const CutRule& cut,
@@ -306,7 +306,7 @@ namespace {
 
 /// What one more kernel takes in a device graph.
 std::vector<double> durations_in_graphs(DeviceBench& bench,
-                                        const ProbeEffort& effort,
+                                        const BenchEffort& effort,
                                         const MeasuredKernel& kernel,
                                         double node_gap_us,
                                         Bytes flushed) {
@@ -327,15 +327,15 @@ std::vector<double> durations_in_graphs(DeviceBench& bench,
 
 /// What the device's own clock says of each kernel; of a run the median.
 std::vector<double> durations_by_events(DeviceBench& bench,
-                                        const ProbeEffort& effort,
+                                        const BenchEffort& effort,
                                         const MeasuredKernel& kernel,
                                         Bytes flushed) {
   const auto read = [&](std::size_t count, std::size_t runs) {
-    const DeviceProbe probe = timed_chain(count, kernel, flushed);
-    return read_runs(bench, probe, {.runs = runs}, [&](const ProbeRun& run) {
+    const Microbenchmark benchmark = timed_chain(count, kernel, flushed);
+    return read_runs(bench, benchmark, {.runs = runs}, [&](const BenchRun& run) {
       std::vector<double> each;
       for (const TaskSpan& span : run.trace.tasks) {
-        if (probe.graph.operation(span.task).name != kernel.operation) continue;  // the flush
+        if (benchmark.graph.operation(span.task).name != kernel.operation) continue;  // the flush
         each.push_back(to_us(span.ended - span.started));
       }
       return std::max(median(std::move(each)), shortest_us);
@@ -354,7 +354,7 @@ std::vector<double> durations_by_events(DeviceBench& bench,
 }  // namespace
 
 KernelSample measure_kernel(DeviceBench& bench,
-                            const ProbeEffort& effort,
+                            const BenchEffort& effort,
                             const MeasuredKernel& kernel,
                             double node_gap_us,
                             const CutRule& cut,
@@ -376,7 +376,7 @@ KernelSample measure_kernel(DeviceBench& bench,
 }
 
 std::vector<KernelSample> measure_in_and_out_of_cache(DeviceBench& bench,
-                                                      const ProbeEffort& effort,
+                                                      const BenchEffort& effort,
                                                       const MeasuredKernel& kernel,
                                                       const Device& device,
                                                       double node_gap_us,

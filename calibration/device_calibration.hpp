@@ -2,8 +2,8 @@
 #pragma once
 
 #include "calibration/device_bench.hpp"
-#include "calibration/device_probes.hpp"
 #include "calibration/device_report.hpp"
+#include "calibration/microbenchmarks.hpp"
 #include "hw_models/machine_spec.hpp"
 #include "sim/graph/task.hpp"
 #include "sim/machine/kernel_profile.hpp"
@@ -57,7 +57,7 @@ struct DeviceCalibration {
 /// How much longer small memory-bound kernels of a kind take while others like them keep all units
 /// busy: as many chains of them side by side as the units can run, over one chain. At least 1.
 [[nodiscard]] CoRunSlowDown measure_kernel_co_run(DeviceBench& bench,
-                                                  const ProbeEffort& effort,
+                                                  const BenchEffort& effort,
                                                   TaskKind kind,
                                                   double node_gap_us,
                                                   const CutRule& cut,
@@ -68,7 +68,7 @@ struct DeviceCalibration {
 /// operands in a cache that is large enough, or, with `flushed` bytes, none does; the sample does
 /// not say.
 [[nodiscard]] KernelSample measure_kernel(DeviceBench& bench,
-                                          const ProbeEffort& effort,
+                                          const BenchEffort& effort,
                                           const MeasuredKernel& kernel,
                                           double node_gap_us,
                                           const CutRule& cut,
@@ -81,7 +81,7 @@ struct DeviceCalibration {
 /// half of the cache, only the first, with bytes_cached 0, where the device's cache is not known or
 /// the kernel is a copy between host and device.
 [[nodiscard]] std::vector<KernelSample> measure_in_and_out_of_cache(DeviceBench& bench,
-                                                                    const ProbeEffort& effort,
+                                                                    const BenchEffort& effort,
                                                                     const MeasuredKernel& kernel,
                                                                     const Device& device,
                                                                     double node_gap_us,

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "calibration/device_bench.hpp"
-#include "calibration/device_probes.hpp"
+#include "calibration/microbenchmarks.hpp"
 
 #include <string>
 #include <string_view>
@@ -23,10 +23,10 @@ struct RuleReading {
   [[nodiscard]] bool measured() const { return !values.empty(); }
 };
 
-/// A few probes that answer one or more questions.
+/// A few microbenchmarks that answer one or more questions.
 struct DeviceExperiment {
   std::string_view name;
-  std::vector<RuleReading> (*measure)(DeviceBench& bench, const ProbeEffort& effort);
+  std::vector<RuleReading> (*measure)(DeviceBench& bench, const BenchEffort& effort);
 };
 
 /// All of them, in the order in which they are run: calls and gaps, queues and placement, copies
@@ -34,39 +34,39 @@ struct DeviceExperiment {
 [[nodiscard]] std::vector<DeviceExperiment> device_experiments();
 
 // Calls and gaps (call_experiments.cpp).
-[[nodiscard]] std::vector<RuleReading> measure_calls(DeviceBench& bench, const ProbeEffort& effort);
+[[nodiscard]] std::vector<RuleReading> measure_calls(DeviceBench& bench, const BenchEffort& effort);
 [[nodiscard]] std::vector<RuleReading> measure_call_kinds(DeviceBench& bench,
-                                                          const ProbeEffort& effort);
+                                                          const BenchEffort& effort);
 [[nodiscard]] std::vector<RuleReading> measure_round_trip(DeviceBench& bench,
-                                                          const ProbeEffort& effort);
+                                                          const BenchEffort& effort);
 [[nodiscard]] std::vector<RuleReading> measure_stream_gap(DeviceBench& bench,
-                                                          const ProbeEffort& effort);
+                                                          const BenchEffort& effort);
 [[nodiscard]] std::vector<RuleReading> measure_programmatic_gap(DeviceBench& bench,
-                                                                const ProbeEffort& effort);
+                                                                const BenchEffort& effort);
 [[nodiscard]] std::vector<RuleReading> measure_device_graph(DeviceBench& bench,
-                                                            const ProbeEffort& effort);
+                                                            const BenchEffort& effort);
 [[nodiscard]] std::vector<RuleReading> measure_event_latency(DeviceBench& bench,
-                                                             const ProbeEffort& effort);
+                                                             const BenchEffort& effort);
 [[nodiscard]] std::vector<RuleReading> measure_launch_queue(DeviceBench& bench,
-                                                            const ProbeEffort& effort);
+                                                            const BenchEffort& effort);
 
 // Queues and placement (queue_experiments.cpp).
 [[nodiscard]] std::vector<RuleReading> measure_connections(DeviceBench& bench,
-                                                           const ProbeEffort& effort);
+                                                           const BenchEffort& effort);
 [[nodiscard]] std::vector<RuleReading> measure_priorities(DeviceBench& bench,
-                                                          const ProbeEffort& effort);
+                                                          const BenchEffort& effort);
 [[nodiscard]] std::vector<RuleReading> measure_blocking(DeviceBench& bench,
-                                                        const ProbeEffort& effort);
-[[nodiscard]] std::vector<RuleReading> measure_tail(DeviceBench& bench, const ProbeEffort& effort);
+                                                        const BenchEffort& effort);
+[[nodiscard]] std::vector<RuleReading> measure_tail(DeviceBench& bench, const BenchEffort& effort);
 [[nodiscard]] std::vector<RuleReading> measure_resident_kernels(DeviceBench& bench,
-                                                                const ProbeEffort& effort);
+                                                                const BenchEffort& effort);
 [[nodiscard]] std::vector<RuleReading> measure_placement(DeviceBench& bench,
-                                                         const ProbeEffort& effort);
+                                                         const BenchEffort& effort);
 
 // Copies and kernels side by side (transfer_experiments.cpp).
 [[nodiscard]] std::vector<RuleReading> measure_copies(DeviceBench& bench,
-                                                      const ProbeEffort& effort);
+                                                      const BenchEffort& effort);
 [[nodiscard]] std::vector<RuleReading> measure_co_runs(DeviceBench& bench,
-                                                       const ProbeEffort& effort);
+                                                       const BenchEffort& effort);
 
 }  // namespace schedlab

@@ -89,7 +89,7 @@ std::vector<RuleReading> simulate(const DeviceExperiment& experiment,
 /// them.
 std::vector<RuleReading> measure(const DeviceExperiment& experiment,
                                  DeviceBench& device,
-                                 const ProbeEffort& effort,
+                                 const BenchEffort& effort,
                                  const std::vector<RuleReading>& simulated) {
   try {
     return experiment.measure(device, effort);
@@ -154,7 +154,7 @@ const MeasuredRule* DeviceReport::find(std::string_view name) const {
 
 DeviceReport make_device_report(DeviceBench& device,
                                 const Platform& believed,
-                                const ProbeEffort& effort,
+                                const BenchEffort& effort,
                                 const RuleProgress& progress) {
   const DeviceFacts facts = device.facts();
   DeviceReport sheet{.device = facts.name,

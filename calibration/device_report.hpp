@@ -63,7 +63,7 @@ struct DeviceReport {
 /// device is believed to be; where its sharing model gives no answer, under the model `blocks`.
 [[nodiscard]] DeviceReport make_device_report(DeviceBench& device,
                                               const Platform& believed,
-                                              const ProbeEffort& effort,
+                                              const BenchEffort& effort,
                                               const RuleProgress& progress);
 
 /// device_report.json; schema: `schedlab schema device_report`.

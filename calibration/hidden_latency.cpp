@@ -41,7 +41,7 @@ std::vector<MeasuredKernel> products_of(DataType type) {
 
 /// What one more of `product` in each of `chains` takes in a device graph, microseconds.
 double one_more_us(DeviceBench& bench,
-                   const ProbeEffort& effort,
+                   const BenchEffort& effort,
                    const MeasuredKernel& product,
                    std::size_t chains) {
   constexpr std::size_t few = 5;
@@ -73,7 +73,7 @@ double fit_hidden_latency(const ProfileFits& fits,
 }
 
 double measure_hidden_latency(DeviceBench& bench,
-                              const ProbeEffort& effort,
+                              const BenchEffort& effort,
                               const KernelProfile& profile,
                               const ProfileFits& fits,
                               double node_gap_us) {

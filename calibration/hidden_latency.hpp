@@ -2,7 +2,7 @@
 #pragma once
 
 #include "calibration/device_bench.hpp"
-#include "calibration/device_probes.hpp"
+#include "calibration/microbenchmarks.hpp"
 #include "hw_models/profile_fits.hpp"
 
 #include <cstddef>
@@ -36,7 +36,7 @@ struct ProductsBeside {
 /// on one unit.
 /// Throws what the bench throws.
 [[nodiscard]] double measure_hidden_latency(DeviceBench& bench,
-                                            const ProbeEffort& effort,
+                                            const BenchEffort& effort,
                                             const KernelProfile& profile,
                                             const ProfileFits& fits,
                                             double node_gap_us);

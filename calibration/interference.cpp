@@ -143,7 +143,7 @@ InterferenceCase interference_case(const std::vector<Kernel>& kernels, std::uint
                .graph = std::move(builder).build(),
                .plan = one_after_another(made.rows, workers),
                .recurrent = {},
-               .stand_ins = true};
+               .proxies = true};
   return made;
 }
 

@@ -64,7 +64,7 @@ void add_variants(std::uint32_t units, std::vector<KernelCase>& cases) {
   }
 }
 
-/// Each four times, in four layers: stand-ins have weights of their own in every layer.
+/// Each four times, in four layers: proxy kernels have weights of their own in every layer.
 void add_generic(const Kernel& kernel, std::uint32_t blocks, TaskGraphBuilder& builder) {
   constexpr std::int16_t layers = 4;
   Kernel cut = kernel;
@@ -167,7 +167,7 @@ BenchCase generic_case(std::uint32_t blocks) {
   BenchCase made{.name = fmt::format("kernels of all kinds, {} blocks", blocks),
                  .graph = std::move(builder).build(),
                  .plan = {},
-                 .stand_ins = true};
+                 .proxies = true};
   const Platform platform = ideal_platform();
   const CostTable costs{made.graph, platform};
   made.plan = make_policy("single_stream")->plan({made.graph, platform, costs});
@@ -194,7 +194,7 @@ const std::vector<ShapePoint>& calibrated_shapes() {
   return points;
 }
 
-KernelCase drift_probe(std::uint32_t blocks) {
+KernelCase speed_check(std::uint32_t blocks) {
   return {model({208, 10}, Footprint::small), blocks};
 }
 

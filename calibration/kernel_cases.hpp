@@ -46,10 +46,10 @@ struct ShapePoint {
 /// The model that is run again and again to see how fast the machine is at the moment: one of those
 /// that calibration measures, `quick` or not, as `blocks` = 1 and as one block per unit; some
 /// milliseconds long.
-[[nodiscard]] KernelCase drift_probe(std::uint32_t blocks);
+[[nodiscard]] KernelCase speed_check(std::uint32_t blocks);
 
-/// Kernels for their kind alone, as stand-ins run them (ProxyWork): products of 16 to 512 rows and
-/// columns, the same as convolutions, and point-wise kernels, reductions and copies of 4 KiB to
+/// Kernels for their kind alone, as proxy kernels run them (ProxyWork): products of 16 to 512 rows
+/// and columns, the same as convolutions, and point-wise kernels, reductions and copies of 4 KiB to
 /// 8 MiB, in one stream. Their operations are named like their kinds.
 [[nodiscard]] BenchCase generic_case(std::uint32_t blocks);
 

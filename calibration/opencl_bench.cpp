@@ -134,14 +134,15 @@ const SmLimits& OpenClBench::limits() const {
   return platform_.device(DeviceId{0}).sm_limits;
 }
 
-void OpenClBench::run(const DeviceProbe& probe, const std::function<bool(const ProbeRun&)>& again) {
-  const CostTable costs = probe_costs(probe.graph, platform_);
-  OpenClProxyWork work{executor_, probe.graph, costs};
-  executor_.run_options().timing = probe.time_tasks ? TaskTiming::events : TaskTiming::none;
+void OpenClBench::run(const Microbenchmark& benchmark,
+                      const std::function<bool(const BenchRun&)>& again) {
+  const CostTable costs = bench_costs(benchmark.graph, platform_);
+  OpenClProxyWork work{executor_, benchmark.graph, costs};
+  executor_.run_options().timing = benchmark.time_tasks ? TaskTiming::events : TaskTiming::none;
   Execution execution;
-  ProbeRun made;
+  BenchRun made;
   do {
-    executor_.run(probe.graph, probe.plan, work, execution);
+    executor_.run(benchmark.graph, benchmark.plan, work, execution);
     made.trace = std::move(execution.trace);
   } while (again(made));
 }

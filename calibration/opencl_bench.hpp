@@ -12,7 +12,7 @@
 namespace schedlab {
 
 /// An OpenCL device of this computer, through OpenClExecutor: spinning kernels spin, all others run
-/// stand-ins of their shapes (OpenClProxyWork). Where blocks ran cannot be seen.
+/// proxy kernels of their shapes (OpenClProxyWork). Where blocks ran cannot be seen.
 class OpenClBench final : public DeviceBench {
  public:
   /// `base`: the machine that the device is believed to be; empty: the one in the device's name.
@@ -26,7 +26,8 @@ class OpenClBench final : public DeviceBench {
   /// Of CLBlast: numbers at /device/clblast/KERNEL/NAME.
   [[nodiscard]] std::vector<NumberSource> tune(bool quick, const RuleProgress& progress) override;
   [[nodiscard]] const SmLimits& limits() const override;
-  void run(const DeviceProbe& probe, const std::function<bool(const ProbeRun&)>& again) override;
+  void run(const Microbenchmark& benchmark,
+           const std::function<bool(const BenchRun&)>& again) override;
 
  private:
   OpenClExecutor executor_;

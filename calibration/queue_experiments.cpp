@@ -27,8 +27,8 @@ double yes_no(bool yes) {
 
 /// Stream 0 holds its connection with a kernel that waits behind a long one; the others have one
 /// short kernel each. The host then synchronizes with one stream after another.
-DeviceProbe held_connection(Duration held) {
-  ProbeMaker made{"connections"};
+Microbenchmark held_connection(Duration held) {
+  MicrobenchmarkBuilder made{"connections"};
   const StreamId holder = made.stream();
   made.launch(holder, made.spin(held));
   made.launch(holder, made.spin(20us));
@@ -43,9 +43,9 @@ DeviceProbe held_connection(Duration held) {
 
 /// The first stream that had to wait for stream 0, from which it differs by the number of
 /// connections.
-std::vector<double> connections_seen(DeviceBench& bench, const ProbeEffort& effort) {
+std::vector<double> connections_seen(DeviceBench& bench, const BenchEffort& effort) {
   constexpr Duration held = 20ms;
-  return read_runs(bench, held_connection(held), effort, [half = held / 2](const ProbeRun& run) {
+  return read_runs(bench, held_connection(held), effort, [half = held / 2](const BenchRun& run) {
     const Time begin = run.trace.hosts.front().started;
     for (std::uint32_t i = 1; i <= max_streams; ++i) {
       const HostSpan& synchronized = call_span(run, max_streams + 1 + i);
@@ -70,8 +70,8 @@ std::string unknown_units(const DeviceBench& bench) {
 
 /// Behind a kernel that fills the device, one kernel of each priority that fills it too; the least
 /// urgent was launched first.
-DeviceProbe priority_race(std::uint32_t units, const SmLimits& limits) {
-  ProbeMaker made{"priorities"};
+Microbenchmark priority_race(std::uint32_t units, const SmLimits& limits) {
+  MicrobenchmarkBuilder made{"priorities"};
   const KernelGrid full = whole_units(units, limits);
   std::vector<StreamId> streams;
   const StreamId holder = made.stream();
@@ -87,18 +87,18 @@ DeviceProbe priority_race(std::uint32_t units, const SmLimits& limits) {
   return std::move(made).with_task_times();
 }
 
-/// A kernel leaves room on every unit, in which `small` would fit and `large` does not.
+/// A kernel leaves shared memory on every unit, in which `small` would fit and `large` does not.
 struct BlockingScene {
   TaskId running;
   TaskId small;
-  DeviceProbe probe;
+  Microbenchmark benchmark;
 };
 /// `priority_of_large`: nullopt: there is none.
 BlockingScene blocking_scene(std::uint32_t units,
                              const SmLimits& limits,
                              std::optional<int> priority_of_large) {
   constexpr double most = 0.6;  // of a unit's shared memory: no second such block fits, nor `large`
-  ProbeMaker made{"blocking"};
+  MicrobenchmarkBuilder made{"blocking"};
   const StreamId first = made.stream();
   const StreamId second = made.stream(priority_of_large.value_or(0));
   const StreamId third = made.stream();
@@ -115,29 +115,29 @@ BlockingScene blocking_scene(std::uint32_t units,
     pause();
   }
   made.launch(third, scene.small);
-  scene.probe = std::move(made).with_task_times();
+  scene.benchmark = std::move(made).with_task_times();
   return scene;
 }
 
 std::vector<double> small_waits(DeviceBench& bench,
-                                const ProbeEffort& effort,
+                                const BenchEffort& effort,
                                 std::optional<int> priority) {
   const BlockingScene scene = blocking_scene(bench.facts().units, bench.limits(), priority);
-  return read_runs(bench, scene.probe, effort, [&](const ProbeRun& run) {
+  return read_runs(bench, scene.benchmark, effort, [&](const BenchRun& run) {
     return yes_no(end_us(run, scene.small) >= end_us(run, scene.running));
   });
 }
 
 /// One small kernel in each of many streams. Streams that share a connection do not wait for each
 /// other: a kernel gives it free once it is dispatched.
-DeviceProbe independent_kernels(std::uint32_t count, Duration duration) {
-  ProbeMaker made{fmt::format("{} independent kernels", count)};
+Microbenchmark independent_kernels(std::uint32_t count, Duration duration) {
+  MicrobenchmarkBuilder made{fmt::format("{} independent kernels", count)};
   for (std::uint32_t i = 0; i < count; ++i) made.launch(made.stream(), made.spin(duration));
   return std::move(made).build();
 }
 
 /// Of the blocks of `after`, those on units without a block of `before`; nullopt: none was seen.
-std::optional<double> share_on_empty_units(const ProbeRun& run, TaskId before, TaskId after) {
+std::optional<double> share_on_empty_units(const BenchRun& run, TaskId before, TaskId after) {
   std::set<std::uint32_t> taken;
   for (const BlockPlacement& one : run.placements) {
     if (one.blocks > 0 && one.task == before) taken.insert(one.unit);
@@ -154,7 +154,7 @@ std::optional<double> share_on_empty_units(const ProbeRun& run, TaskId before, T
 
 }  // namespace
 
-std::vector<RuleReading> measure_connections(DeviceBench& bench, const ProbeEffort& effort) {
+std::vector<RuleReading> measure_connections(DeviceBench& bench, const BenchEffort& effort) {
   RuleReading reading{.name = "connections",
                       .question = "How many hardware connections do streams share?",
                       .unit = "count",
@@ -165,7 +165,7 @@ std::vector<RuleReading> measure_connections(DeviceBench& bench, const ProbeEffo
   return {std::move(reading)};
 }
 
-std::vector<RuleReading> measure_priorities(DeviceBench& bench, const ProbeEffort& effort) {
+std::vector<RuleReading> measure_priorities(DeviceBench& bench, const BenchEffort& effort) {
   RuleReading reading{.name = "priority_levels",
                       .question = "How many levels of priority does the device tell apart?",
                       .unit = "count",
@@ -180,7 +180,7 @@ std::vector<RuleReading> measure_priorities(DeviceBench& bench, const ProbeEffor
   // Priorities beyond the last level are clamped to it, and equals run in the order of their
   // launches: the first to run is the first of the most urgent level.
   reading.values = read_runs(
-      bench, priority_race(bench.facts().units, bench.limits()), effort, [](const ProbeRun& run) {
+      bench, priority_race(bench.facts().units, bench.limits()), effort, [](const BenchRun& run) {
         std::uint32_t first = 0;
         double earliest = std::numeric_limits<double>::infinity();
         for (std::uint32_t i = 0; i < compared_priorities; ++i) {
@@ -194,7 +194,7 @@ std::vector<RuleReading> measure_priorities(DeviceBench& bench, const ProbeEffor
   return {std::move(reading)};
 }
 
-std::vector<RuleReading> measure_blocking(DeviceBench& bench, const ProbeEffort& effort) {
+std::vector<RuleReading> measure_blocking(DeviceBench& bench, const BenchEffort& effort) {
   RuleReading head{.name = "head_of_line_blocking",
                    .question = "Does a kernel that does not fit hold up a later one that would?",
                    .unit = "yes_no"};
@@ -218,7 +218,7 @@ std::vector<RuleReading> measure_blocking(DeviceBench& bench, const ProbeEffort&
   return {std::move(head), std::move(urgent)};
 }
 
-std::vector<RuleReading> measure_tail(DeviceBench& bench, const ProbeEffort& effort) {
+std::vector<RuleReading> measure_tail(DeviceBench& bench, const BenchEffort& effort) {
   RuleReading reading{.name = "starts_in_tail",
                       .question = "Does a kernel start in the last, partly filled wave of another?",
                       .unit = "yes_no"};
@@ -226,7 +226,7 @@ std::vector<RuleReading> measure_tail(DeviceBench& bench, const ProbeEffort& eff
   if (!reading.note.empty()) return {std::move(reading)};
   const std::uint32_t units = bench.facts().units;
   constexpr Duration wave = 2ms;
-  ProbeMaker made{"tail"};
+  MicrobenchmarkBuilder made{"tail"};
   const StreamId first = made.stream();
   const StreamId second = made.stream();
   // Two waves, of which the second fills half of the units; the other kernel fits into the rest.
@@ -234,16 +234,16 @@ std::vector<RuleReading> measure_tail(DeviceBench& bench, const ProbeEffort& eff
   made.call(HostCall::sleep_ns(static_cast<std::uint32_t>(arrival_gap / 1ns)));
   made.launch(second, made.spin(wave, whole_units(units / 2, bench.limits())));
   const double between = to_us(5 * wave / 2);
-  reading.values = read_runs(bench, std::move(made).build(), effort, [&](const ProbeRun& run) {
+  reading.values = read_runs(bench, std::move(made).build(), effort, [&](const BenchRun& run) {
     return yes_no(makespan_us(run) < between);  // two waves, or three
   });
   return {std::move(reading)};
 }
 
-std::vector<RuleReading> measure_resident_kernels(DeviceBench& bench, const ProbeEffort& effort) {
+std::vector<RuleReading> measure_resident_kernels(DeviceBench& bench, const BenchEffort& effort) {
   constexpr std::uint32_t most = 256;
   constexpr Duration duration = 10ms;  // many times what launching all of them takes
-  const ProbeEffort few{.runs = std::min<std::size_t>(effort.runs, 3)};
+  const BenchEffort few{.runs = std::min<std::size_t>(effort.runs, 3)};
   const auto all_at_once = [&](std::uint32_t count) {
     const double typical = median(makespans_us(bench, independent_kernels(count, duration), few));
     return typical < to_us(3 * duration / 2);
@@ -268,16 +268,17 @@ std::vector<RuleReading> measure_resident_kernels(DeviceBench& bench, const Prob
   return {std::move(reading)};
 }
 
-std::vector<RuleReading> measure_placement(DeviceBench& bench, const ProbeEffort& effort) {
+std::vector<RuleReading> measure_placement(DeviceBench& bench, const BenchEffort& effort) {
   RuleReading reading{
       .name = "empty_units_first",
-      .question = "What share of a kernel's blocks goes to empty units while others have room too?",
+      .question =
+          "What share of a kernel's blocks goes to empty units while others have free slots too?",
       .unit = "ratio"};
   reading.note = unknown_units(bench);
   if (!reading.note.empty()) return {std::move(reading)};
   constexpr double share = 0.4;  // of a unit: two such blocks fit
   const std::uint32_t half = bench.facts().units / 2;
-  ProbeMaker made{"placement"};
+  MicrobenchmarkBuilder made{"placement"};
   const StreamId first = made.stream();
   const StreamId second = made.stream();
   const TaskId before = made.spin(4ms, part_units(half, share, bench.limits()));
@@ -287,7 +288,7 @@ std::vector<RuleReading> measure_placement(DeviceBench& bench, const ProbeEffort
   made.launch(second, after);
   bool seen = false;
   std::vector<double> shares =
-      read_runs(bench, std::move(made).with_placements(), effort, [&](const ProbeRun& run) {
+      read_runs(bench, std::move(made).with_placements(), effort, [&](const BenchRun& run) {
         const std::optional<double> on_empty = share_on_empty_units(run, before, after);
         seen = seen || on_empty.has_value();
         return on_empty.value_or(0.0);

@@ -33,7 +33,7 @@ Platform with_spinning_units(Platform platform) {
   return platform;
 }
 
-CostTable probe_costs(const TaskGraph& graph, const Platform& platform) {
+CostTable bench_costs(const TaskGraph& graph, const Platform& platform) {
   if (spins(graph)) return {graph, platform, FixedCost{}};
   return {graph, platform, *make_cost_model(default_cost_model)};
 }
@@ -55,15 +55,15 @@ const SmLimits& SimulatedDeviceBench::limits() const {
   return platform_.device(DeviceId{0}).sm_limits;
 }
 
-void SimulatedDeviceBench::run(const DeviceProbe& probe,
-                               const std::function<bool(const ProbeRun&)>& again) {
-  if (probe.plan.programmatic() && !platform_.device(DeviceId{0}).programmatic_gap) {
+void SimulatedDeviceBench::run(const Microbenchmark& benchmark,
+                               const std::function<bool(const BenchRun&)>& again) {
+  if (benchmark.plan.programmatic() && !platform_.device(DeviceId{0}).programmatic_gap) {
     throw InfeasibleError(
         fmt::format("the machine {} has no programmatic launches", platform_.name));
   }
-  CostTable costs = probe_costs(probe.graph, platform_);
+  CostTable costs = bench_costs(benchmark.graph, platform_);
   const IdVector<TaskId, Duration> exact = costs.durations();
-  ProbeRun made;
+  BenchRun made;
   do {
     if (variation_ > 0) {
       IdVector<TaskId, Duration> noisy = exact;
@@ -75,10 +75,10 @@ void SimulatedDeviceBench::run(const DeviceProbe& probe,
     }
     made.placements.clear();
     SimulationOptions options{.record_hosts = true};
-    if (probe.place_blocks && platform_.sharing == SharingModel::blocks) {
+    if (benchmark.place_blocks && platform_.sharing == SharingModel::blocks) {
       options.placements = &made.placements;
     }
-    simulator_.run_into({probe.graph, platform_, costs}, probe.plan, options, made.trace);
+    simulator_.run_into({benchmark.graph, platform_, costs}, benchmark.plan, options, made.trace);
   } while (again(made));
 }
 

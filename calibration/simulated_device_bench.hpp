@@ -13,9 +13,9 @@ namespace schedlab {
 
 /// The platform with kernels that spin on the units of point-wise kernels, where they have none.
 [[nodiscard]] Platform with_spinning_units(Platform platform);
-/// Durations of a probe's tasks: kernels that spin last what they are told, others what the cost
-/// model `tiled_gemm` says.
-[[nodiscard]] CostTable probe_costs(const TaskGraph& graph, const Platform& platform);
+/// Durations of a microbenchmark's tasks: kernels that spin last what they are told, others what
+/// the cost model `tiled_gemm` says.
+[[nodiscard]] CostTable bench_costs(const TaskGraph& graph, const Platform& platform);
 
 /// The simulator of one machine as a device: what a device report says a device should do, and a
 /// device of known parameters to try the rules on. Spinning kernels run on the units of point-wise
@@ -27,7 +27,8 @@ class SimulatedDeviceBench final : public DeviceBench {
 
   [[nodiscard]] DeviceFacts facts() const override;
   [[nodiscard]] const SmLimits& limits() const override;
-  void run(const DeviceProbe& probe, const std::function<bool(const ProbeRun&)>& again) override;
+  void run(const Microbenchmark& benchmark,
+           const std::function<bool(const BenchRun&)>& again) override;
 
  private:
   Platform platform_;

@@ -22,7 +22,7 @@ Kernel copy_of(TaskKind direction, std::int64_t bytes) {
 /// What one more kernel in a row of them takes, microseconds: in a device graph where there are
 /// any, as the host takes longer to launch a small copy than the device to make it.
 std::vector<double> in_a_row_us(DeviceBench& bench,
-                                const ProbeEffort& effort,
+                                const BenchEffort& effort,
                                 const Kernel& kernel,
                                 std::size_t few,
                                 std::size_t many) {
@@ -37,11 +37,11 @@ std::vector<double> in_a_row_us(DeviceBench& bench,
 }
 
 /// Two streams with kernels in a row, launched in turn.
-DeviceProbe side_by_side(const Kernel& a,
-                         std::size_t count_a,
-                         const Kernel& b,
-                         std::size_t count_b) {
-  ProbeMaker made{fmt::format("{} beside {}", to_string(a.kind), to_string(b.kind))};
+Microbenchmark side_by_side(const Kernel& a,
+                            std::size_t count_a,
+                            const Kernel& b,
+                            std::size_t count_b) {
+  MicrobenchmarkBuilder made{fmt::format("{} beside {}", to_string(a.kind), to_string(b.kind))};
   const StreamId first = made.stream();
   const StreamId second = made.stream();
   for (std::size_t i = 0; i < std::max(count_a, count_b); ++i) {
@@ -59,7 +59,7 @@ std::vector<double> ratios(double of, const std::vector<double>& to) {
 }
 
 RuleReading overlap(DeviceBench& bench,
-                    const ProbeEffort& effort,
+                    const BenchEffort& effort,
                     const Kernel& a,
                     const Kernel& b,
                     std::string name,
@@ -76,7 +76,7 @@ RuleReading overlap(DeviceBench& bench,
 
 /// Time of two chains of equal length side by side over the time of one alone.
 RuleReading co_run(DeviceBench& bench,
-                   const ProbeEffort& effort,
+                   const BenchEffort& effort,
                    const Kernel& a,
                    const Kernel& b,
                    std::string name,
@@ -104,7 +104,7 @@ RuleReading co_run(DeviceBench& bench,
 
 }  // namespace
 
-std::vector<RuleReading> measure_copies(DeviceBench& bench, const ProbeEffort& effort) {
+std::vector<RuleReading> measure_copies(DeviceBench& bench, const BenchEffort& effort) {
   const bool graphs = bench.facts().device_graphs;
   const auto idle = graphs ? &measure_device_graph : &measure_stream_gap;
   const double gap = median(idle(bench, effort).front().values);
@@ -153,7 +153,7 @@ std::vector<RuleReading> measure_copies(DeviceBench& bench, const ProbeEffort& e
   return readings;
 }
 
-std::vector<RuleReading> measure_co_runs(DeviceBench& bench, const ProbeEffort& effort) {
+std::vector<RuleReading> measure_co_runs(DeviceBench& bench, const BenchEffort& effort) {
   constexpr std::int64_t side = 1152;  // 81 tiles of 128 x 128: two of them fill most devices alike
   constexpr std::int64_t elements = std::int64_t{16} << 20U;  // 128 MiB of traffic, beyond caches
   const Kernel compute = gemm_kernel(side, side, side, DataType::fp32, false);

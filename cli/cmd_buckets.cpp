@@ -41,7 +41,7 @@ CLI::App* add_to(CLI::App& app, BucketsOptions& options) {
       ->check(CLI::IsMember(enum_names<HostPlacement>()))
       ->capture_default_str();
   verb->add_option("--allocate", options.allocate, "When executed steps take their tensors' memory")
-      ->check(CLI::IsMember(tensor_allocation_names()))
+      ->check(CLI::IsMember(enum_names<TensorAllocation>()))
       ->capture_default_str();
   verb->add_flag("!--no-pin", options.pin, "CPU: do not bind threads to cores");
   auto* resume = verb->add_flag("--resume", options.resume, "Go on with what the folder holds");

@@ -29,8 +29,8 @@ CLI::App* add_to(CLI::App& app, EmitOptions& options) {
   verb->add_flag("--json", options.json, std::string{json_help});
   verb->footer(
       "cuda: streams, priorities, events and device graphs as the plan has them, with recurrent\n"
-      "kernels or stand-ins to be replaced; its main checks the results and prints medians.\n"
-      "pytorch: the same over the operators of a module, or over stand-ins of their shapes.\n"
+      "kernels or proxy kernels to be replaced; its main checks the results and prints medians.\n"
+      "pytorch: the same over the operators of a module, or over proxy kernels of their shapes.\n"
       "pytorch_schedule: the order of each rank's passes, as torch.distributed.pipelining loads "
       "it.");
   return verb;

@@ -28,10 +28,10 @@ CLI::App* add_to(CLI::App& app, ExecuteOptions& options) {
   verb->add_option("--repetitions", options.repetitions, "Runs; the median one is written")
       ->check(CLI::Range(1U, 10'000U))
       ->capture_default_str();
-  verb->add_option("--proxy", options.proxy, "Stand-ins instead of the real kernels")
+  verb->add_option("--proxy", options.proxy, "Proxy kernels instead of the real kernels")
       ->check(CLI::IsMember(std::vector<std::string>{"spin", "shapes"}));
   verb->add_option("--allocate", options.allocate, "When lstm and gru take their tensors' memory")
-      ->check(CLI::IsMember(tensor_allocation_names()))
+      ->check(CLI::IsMember(enum_names<TensorAllocation>()))
       ->capture_default_str();
   verb->add_option(
       "--launch", options.launch, "Instead of the spec's launch: eager, without device graphs");

@@ -20,10 +20,10 @@ void add_device_options(CLI::App& verb, ValidateOptions& options) {
       "--workers", options.workers, "Worker threads; 0: as the machine was calibrated with");
   verb.add_option("--host", options.host, "Where the thread runs that makes the host calls")
       ->check(CLI::IsMember(enum_names<HostPlacement>()));
-  verb.add_option("--proxy", options.proxy, "Stand-ins instead of the real kernels")
+  verb.add_option("--proxy", options.proxy, "Proxy kernels instead of the real kernels")
       ->check(CLI::IsMember(std::vector<std::string>{"spin", "shapes"}));
   verb.add_option("--allocate", options.allocate, "When lstm and gru take their tensors' memory")
-      ->check(CLI::IsMember(tensor_allocation_names()))
+      ->check(CLI::IsMember(enum_names<TensorAllocation>()))
       ->capture_default_str();
   verb.add_option("--connections", options.connections, "CUDA: hardware connections, on both sides")
       ->check(CLI::Range(1U, 32U));

@@ -12,6 +12,7 @@
 # HEADER_ONLY  header-only packages used only in sources: consumers of the install do not need them.
 # APART        <batch> <c>... ...: SCHEDLAB_UNITY_LIBRARIES compiles the sources of a folder as one unit; those listed
 #              here, some file-local name of which another source of the folder has too, go to the numbered batch instead.
+#              So do all others of a small folder that is listed. What is generated is one unit.
 # Without SOURCES the library is an interface library, so a folder may start with headers alone.
 # A sanitizer's build is -O0, which compiles in less than half the time; the libraries that compute for long are not.
 set(schedlab_libraries_that_compute sim workloads policies hw_models real_exec)
@@ -35,10 +36,13 @@ function(schedlab_add_library name)
       # One unit per folder and batch: fewer would leave a processor without work at the end.
       set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
       foreach(source IN LISTS arg_SOURCES)
-        if(IS_ABSOLUTE "${source}" OR NOT source MATCHES "[.]cpp$")
-          continue() # absolute: generated
+        if(NOT source MATCHES "[.]cpp$")
+          continue()
         endif()
         cmake_path(GET source PARENT_PATH folder)
+        if(IS_ABSOLUTE "${source}")
+          set(folder generated)
+        endif()
         if(folder STREQUAL "" AND source MATCHES "^cmd_")
           set(folder verbs) # with the parser of command lines, which the others of the folder do without
         endif()
@@ -48,11 +52,18 @@ function(schedlab_add_library name)
       foreach(item IN LISTS arg_APART)
         if(item MATCHES "^[0-9]+$")
           set(batch ${item})
-        elseif(NOT item IN_LIST arg_SOURCES)
-          message(FATAL_ERROR "schedlab_add_library(${name}): APART names ${item}, which is no source")
-        else()
-          set_source_files_properties(${item} PROPERTIES UNITY_GROUP batch_${batch})
+          continue()
         endif()
+        set(apart ${arg_SOURCES})
+        if(item MATCHES "[.]cpp$")
+          list(FILTER apart INCLUDE REGEX "^${item}$")
+        else()
+          list(FILTER apart INCLUDE REGEX "^${item}/[^/]+[.]cpp$")
+        endif()
+        if(NOT apart)
+          message(FATAL_ERROR "schedlab_add_library(${name}): APART names ${item}, which is no source and no folder")
+        endif()
+        set_source_files_properties(${apart} PROPERTIES UNITY_GROUP batch_${batch})
       endforeach()
     endif()
     if(SCHEDLAB_PRECOMPILE_LIBRARIES)

@@ -139,7 +139,7 @@ class Group {
     }
   }
   /// Chains inside nodes; between nodes two binary trees with half the bytes each, the second with
-  /// the nodes in reverse, so that (nearly) nobody is inside both. `up`: also towards the root.
+  /// the nodes in reverse, so that (nearly) no node is inside both. `up`: also towards the root.
   void add_trees(LinkLoads& loads, bool up) const {
     for (std::uint32_t n = 0; n < nodes(); ++n) {
       for (std::uint32_t i = 0; i + 1 < in_node(n); ++i) {

@@ -87,7 +87,7 @@ class NetworkCostModel : public CostModel {
                                                         const CollectiveSpec& spec,
                                                         std::span<const std::uint32_t> ranks,
                                                         const Platform& platform) const final {
-    // Of a measured or fixed time nobody knows the links.
+    // Of a measured or fixed time the links are unknown.
     if (operation.fixed_duration > Duration{0}) return {};
     return collective_link_shares(spec, ranks, platform);
   }

@@ -20,7 +20,7 @@ struct EngineSample {
   EngineWork image_weight_gradients{};  ///< of timed_work; see image_weight_gradients()
 };
 
-/// Weight gradients of convolutions that have no data gradient, as nobody asks for that of images.
+/// Weight gradients of convolutions that have no data gradient, as that of images is not needed.
 [[nodiscard]] std::vector<TaskId> image_weight_gradients(const TaskGraph& graph);
 
 /// Adds up the work of the graph's operators by class. `timed` names the operations that were

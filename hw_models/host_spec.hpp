@@ -26,7 +26,7 @@ struct HostSpec {
   std::string name;
   std::string description;
   std::vector<NumberSource> numbers;  ///< pointers as in a machine file: "/host/front_end_us"
-  std::optional<OperatorCostRange> operator_cost;  ///< nullopt: nobody has published it
+  std::optional<OperatorCostRange> operator_cost;  ///< nullopt: it is not published
 };
 
 /// "own", which changes nothing, and the host files that the library carries.

@@ -17,10 +17,9 @@ struct JsonLeaf {
 };
 
 /// All leaves of a JSON text, in the order of the file. Machine files are small and shallow, and
-/// read key by key: a flat list is all that their reader needs, and keeps the JSON library out of
-/// it.
+/// read key by key: a flat list is all that their reader needs.
 ///
-/// Errors   InputError: not JSON (pointer "line L, column C"), a key given twice, nesting over 32.
+/// Errors   as parse_json_node().
 /// Cost     O(text).
 [[nodiscard]] std::vector<JsonLeaf> json_leaves(std::string_view text, const std::string& file);
 

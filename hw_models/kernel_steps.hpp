@@ -21,8 +21,8 @@ namespace schedlab {
 /// graph_node_gap), and a task that runs alone takes as long as its one estimate says. The host
 /// pays for a launch per kernel:
 ///   estimated costs  all before the first step, with which the others arrive, as a whole task
-///                    does; a device graph has a node per task. Plans in which no task can have
-///                    company are simulated by whole tasks, which is the same and faster.
+///                    does; a device graph has a node per task. Plans whose tasks never run
+///                    concurrently are simulated by whole tasks, which is the same and faster.
 ///   measured costs   each before its own step, as the host of the measured machine does.
 class KernelSteps {
  public:

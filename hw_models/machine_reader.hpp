@@ -43,7 +43,7 @@ class MachineReader {
   /// Keys of the object (or indices of the array) at `pointer`, in the order of the file.
   [[nodiscard]] std::vector<std::string> children(const std::string& pointer);
 
-  /// Throws for the first key that nobody asked for.
+  /// Throws for the first key that was not read.
   void refuse_the_rest() const;
   [[noreturn]] void reject(const std::string& pointer,
                            std::string found,

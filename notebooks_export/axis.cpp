@@ -84,9 +84,9 @@ Scale::Scale(Range data, bool logarithmic, double from, double to)
     low_ = high_ == 0 ? 0 : high_ - 0.5;
     high_ = low_ + 1;
   }
-  const double room = linear_margin * (high_ - low_);
-  if (low_ != 0) low_ -= room;
-  if (high_ != 0) high_ += room;
+  const double margin = linear_margin * (high_ - low_);
+  if (low_ != 0) low_ -= margin;
+  if (high_ != 0) high_ += margin;
 }
 
 Scale Scale::exact(double low, double high, double from, double to) {

@@ -26,14 +26,14 @@ struct Range {
   [[nodiscard]] bool spans(double factor) const { return low > 0 && high / low >= factor; }
 };
 
-/// Maps values to pixels along one axis, with a little room around the data. An axis whose data end
-/// at zero ends there, too. Values beyond an end of the axis lie at that end.
+/// Maps values to pixels along one axis, with a little margin around the data. An axis whose data
+/// end at zero ends there, too. Values beyond an end of the axis lie at that end.
 class Scale {
  public:
   /// From pixel `from` to pixel `to`. A logarithmic axis needs data above 0.
   Scale(Range data, bool logarithmic, double from, double to);
 
-  /// From `low` to `high` without any room.
+  /// From `low` to `high` without any margin.
   [[nodiscard]] static Scale exact(double low, double high, double from, double to);
 
   [[nodiscard]] double at(double value) const;

@@ -39,14 +39,14 @@ class HeatChart {
     for (const HeatPanel& panel : figure.panels) {
       title = std::max(title, text_width(panel.title, 12, true));
     }
-    const double room = figure_width - 2 * figure_margin + panel_gap;  // the last has no gap
+    const double space = figure_width - 2 * figure_margin + panel_gap;  // the last has no gap
     const double narrowest = left_ + std::max(columns_ * min_cell_width, title) + panel_gap;
-    per_row_ = std::clamp<std::size_t>(static_cast<std::size_t>(room / narrowest),
+    per_row_ = std::clamp<std::size_t>(static_cast<std::size_t>(space / narrowest),
                                        1,
                                        std::max<std::size_t>(figure.panels.size(), 1));
-    const double widest = room / static_cast<double>(per_row_) - left_ - panel_gap;
+    const double widest = space / static_cast<double>(per_row_) - left_ - panel_gap;
     cell_width_ = std::min(widest / columns_, max_cell_width);
-    panel_width_ = std::min(left_ + std::max(columns_ * cell_width_, title) + panel_gap, room);
+    panel_width_ = std::min(left_ + std::max(columns_ * cell_width_, title) + panel_gap, space);
     for (const HeatPanel& panel : figure.panels) {
       for (const auto& row : panel.cells) {
         for (const auto& value : row) {

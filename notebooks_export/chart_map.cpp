@@ -135,7 +135,7 @@ class MapChart {
     if (!path.empty()) svg.stroked_path(path, {.stroke = "#222222", .width = 1.3});
   }
 
-  /// Each region's name in the middle of its longest row, if it has room there.
+  /// Each region's name in the middle of its longest row, if it fits there.
   void draw_names(Svg& svg, const MapPanel& panel, const PlotArea& area) const {
     struct Run {
       std::size_t begin = 0, length = 0, row = 0;

@@ -21,9 +21,9 @@ double FigureFrame::top() const {
 
 Svg FigureFrame::begin(double bottom) const {
   Svg svg{width, bottom, title};
-  const double room = width - 2 * figure_margin;
-  svg.text({figure_margin, 28}, fitted(title, room / 1.12, 16), {.size = 16, .bold = true});
-  svg.text({figure_margin, 48}, fitted(subtitle, room, 12), {.fill = muted_text});
+  const double space = width - 2 * figure_margin;
+  svg.text({figure_margin, 28}, fitted(title, space / 1.12, 16), {.size = 16, .bold = true});
+  svg.text({figure_margin, 48}, fitted(subtitle, space, 12), {.fill = muted_text});
   legend.draw(svg, legend_top);
   return svg;
 }

@@ -16,7 +16,7 @@ namespace schedlab {
 
 /// Who wins how often, how much any schedule could still win, and how much of the makespan (mean
 /// over cases) the order does not decide but units, bandwidth, latencies and launches do: the bound
-/// of the case less its critical path. Without bounds only who wins; empty if that is nobody
+/// of the case less its critical path. Without bounds only who wins; empty if none does
 /// either.
 [[nodiscard]] std::string gap_text(const SweepView& view);
 

@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t max_lag_points = 3000;
 constexpr double lag_height = 96;
 
-/// Room on the axis for the names of the two ends.
+/// Space on the axis for the names of the two ends.
 [[nodiscard]] Duration axis_end(const TraceDocument& simulated, const TraceDocument& measured) {
   const Duration longest = std::max(simulated.trace.makespan(), measured.trace.makespan());
   return longest + longest / 50;

@@ -63,7 +63,7 @@ class TemporaryFile {
 }  // namespace
 
 fs::path find_program(std::string_view name) {
-  const char* variable = std::getenv("PATH");  // NOLINT(concurrency-mt-unsafe): nobody writes it
+  const char* variable = std::getenv("PATH");  // NOLINT(concurrency-mt-unsafe): it is never written
   std::string_view folders = variable == nullptr ? "/usr/local/bin:/usr/bin:/bin" : variable;
   while (!folders.empty()) {
     const std::string_view folder = folders.substr(0, folders.find(':'));

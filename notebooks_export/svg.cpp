@@ -201,7 +201,7 @@ double text_width(std::string_view text, double size, bool bold) {
 
 std::string fitted(std::string_view text, double width, double size) {
   if (text_width(text, size) <= width) return std::string{text};
-  double left = width - size;  // room for the ellipsis
+  double left = width - size;  // without the ellipsis
   std::string result;
   while (!text.empty()) {
     const std::size_t length = std::max<std::size_t>(utf8_length(text), 1);

@@ -40,7 +40,7 @@ void emphasize_best(std::vector<NamedBar>& bars, Better better) {
   if (best != bars.end()) best->emphasized = true;
 }
 
-/// Place of the axis "machine" among those of cases, if it has as many values as there is room for.
+/// Place of the axis "machine" among those of cases, if its values fit.
 std::optional<std::size_t> machine_axis(const SweepView& view) {
   for (std::size_t i = 0; i < view.case_axes().size(); ++i) {
     if (view.name(view.case_axes()[i]) != "machine") continue;

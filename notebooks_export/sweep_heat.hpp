@@ -16,10 +16,9 @@ struct HeatMapOptions {
   std::string policy{};  ///< first one that is not `over`
   std::string over{};    ///< the view's baseline
   std::string metric{"makespan_us"};
-  std::string x{};  ///< a numeric axis; the one with the most values
-  std::string y{};  ///< another
-  std::vector<std::string>
-      panels{};  ///< axes with a map for each combination; as many as have room
+  std::string x{};                    ///< a numeric axis; the one with the most values
+  std::string y{};                    ///< another
+  std::vector<std::string> panels{};  ///< axes with a map for each combination; as many as fit
   std::map<std::string, std::string> at{};  ///< axes of which only one value is shown
 };
 

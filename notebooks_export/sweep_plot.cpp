@@ -126,7 +126,7 @@ class Plots {
     return view_.name(view_.case_axes()[axis]);
   }
 
-  /// Panels for the other axes that vary: words first; numbers as long as there is room, of the
+  /// Panels for the other axes that vary: words first; numbers as long as they fit, of the
   /// rest the largest values.
   [[nodiscard]] Selection select(std::size_t x, std::size_t most) const {
     Selection selection;

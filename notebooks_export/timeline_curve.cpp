@@ -64,7 +64,7 @@ class Curve {
   void mean(double share) {
     const LineStyle style{.dash = "5 4"};
     svg_.line({left_, y(share)}, {right_, y(share)}, style);
-    // In the room above 1, where no curve is.
+    // In the space above 1, where no curve is.
     const std::string label = "mean " + readable_share(share);
     const double label_left = right_ - 6 - text_width(label, 10);
     svg_.line({label_left - 28, top_ + 8}, {label_left - 5, top_ + 8}, style);

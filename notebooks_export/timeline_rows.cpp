@@ -118,7 +118,7 @@ class Row {
     for (const Bar& bar : bars) {
       const double width = width_of(bar);
       if (width < narrow_bar) continue;
-      // A hair of background between neighbours, where there is room for it.
+      // A hair of background between neighbours, where it fits.
       const double gap = width > 3 ? 0.6 : width > 1.6 ? 0.3 : 0.0;
       const double x = scale_.x(bar.started);
       if (style_.tooltips) {
@@ -144,8 +144,8 @@ class Row {
 
   /// The whole name, the same a little smaller, or what distinguishes it within its family.
   void draw_label(const Bar& bar) {
-    const double room = width_of(bar) - 5;
-    if (bar.label.empty() || room < 8) return;
+    const double space = width_of(bar) - 5;
+    if (bar.label.empty() || space < 8) return;
     const bool has_family = !bar.family.empty() && bar.label.size() > bar.family.size() &&
                             bar.label.starts_with(bar.family);
     const std::string_view rest =
@@ -155,7 +155,7 @@ class Row {
                                      std::pair{bar.label, small},
                                      std::pair{rest, small},
                                      std::pair{bar.shortest, small}}) {
-      if (text.empty() || text_width(text, size) > room) continue;
+      if (text.empty() || text_width(text, size) > space) continue;
       svg_.text({scale_.x(bar.started) + width_of(bar) / 2, top_ + height_ / 2 + 0.36 * size},
                 text,
                 {.size = size, .anchor = "middle", .fill = readable_on(style_.colors[bar.group])});

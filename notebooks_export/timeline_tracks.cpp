@@ -154,7 +154,7 @@ void TrackRows::choose_streams(std::size_t most) {
   std::sort(streams_.begin(), streams_.end());
 }
 
-/// Whole devices as long as there is room, since ranks are mostly alike; at least the first.
+/// Whole devices as long as they fit, since ranks are mostly alike; at least the first.
 void TrackRows::keep_first_devices(std::size_t most) {
   const auto device_of = [this](StreamId stream) {
     return document_of(stream).streams[stream].device;

@@ -78,17 +78,17 @@ std::vector<TaskRelease> releases_of(const TraceDocument& document) {
     TaskRelease& release = releases[i];
     Time at{};
     index.for_each_need(i, [&](std::uint32_t by) {
-      if (release.by != TaskRelease::nobody && trace.tasks[by].ended <= at) return;
+      if (release.by != TaskRelease::none && trace.tasks[by].ended <= at) return;
       release = {by, PathCause::dependency};
       at = trace.tasks[by].ended;
     });
     const std::uint32_t before = index.previous(i);
-    if (before != ReleaseIndex::nobody && trace.tasks[before].ended <= span.started &&
-        (release.by == TaskRelease::nobody || trace.tasks[before].ended > at)) {
+    if (before != ReleaseIndex::none && trace.tasks[before].ended <= span.started &&
+        (release.by == TaskRelease::none || trace.tasks[before].ended > at)) {
       release = {before, PathCause::stream_order};
       at = trace.tasks[before].ended;
     }
-    if (span.submitted > at) release = {TaskRelease::nobody, PathCause::host};
+    if (span.submitted > at) release = {TaskRelease::none, PathCause::host};
   }
   return releases;
 }
@@ -172,7 +172,7 @@ class ViewerRun {
     PackedNumbers cause;
     for (std::size_t i = 0; i < order_.size(); ++i) {
       const TaskRelease& release = found.at(order_[i]);
-      const bool known = release.by != TaskRelease::nobody && release.by != order_[i];
+      const bool known = release.by != TaskRelease::none && release.by != order_[i];
       by.add(known ? static_cast<std::int64_t>(i) - place.at(release.by) : 0);
       cause.add(static_cast<std::int64_t>(release.cause));
     }

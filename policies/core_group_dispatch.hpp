@@ -55,7 +55,7 @@ struct CoreGroupOptions {
 
 /// Plays the graph on core groups, a stream each ("core group 0", ...): whenever operators have
 /// ended, those that became available arrive by rising id, then idle groups take by rising number.
-/// A group that has taken an operator waits until nobody else adds into its tensors.
+/// A group that has taken an operator waits until no other group adds into its tensors.
 ///
 /// Static: played in estimated time. With a scheduling cost the plan's host thread waits until the
 /// group is idle, sleeps for that long and launches, as the run decides; it stands for all threads,

@@ -43,7 +43,7 @@ class RankProgram {
     TaskId task;
     std::uint32_t missing = 0;      // tasks it waits for that are not launched yet
     std::vector<EventId> recorded;  // behind what it waits for
-    EventId done;                   // none: nobody waits for it
+    EventId done;                   // none: without waits for it
     std::vector<StreamId> seen_by;  // streams that have waited for `done`
     bool launched = false;
   };

@@ -254,7 +254,7 @@ PlanSearch::List PlanSearch::improved(const List& list) {
   List next = list;
   next.decoder = Decoder::insertion;
   if (rng().below(2) == 0) {
-    // Of two tasks one takes the place of the other, or the list would only settle.
+    // Of two tasks one takes the place of the other, or the list would only converge.
     ListMoves::Ends ends = list_ends_;
     const TaskId task = some_task();
     ends[task] = ends[some_task()];

@@ -9,7 +9,7 @@ namespace schedlab {
 namespace {
 
 /// An idle stream takes a ready task at random (a seeded rank per task): what a schedule is worth
-/// that nobody thought about. Equal seeds give equal plans on every machine. Cost: O((tasks +
+/// without any heuristic. Equal seeds give equal plans on every machine. Cost: O((tasks +
 /// edges) log tasks). Ties: lower task id; the stream that has been idle longest. Source: list
 /// scheduling of Graham, SIAM J. Appl. Math. 17(2), 1969, doi 10.1137/0117039.
 class RandomOrder final : public PlacingPolicy {

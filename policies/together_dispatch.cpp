@@ -40,15 +40,15 @@ UnitDemand demand_of(const CostTable::Entry& entry, const Device& device) {
 /// Running blocks on the units of one class.
 class ClassLoad {
  public:
-  /// False: there is no room for a block.
+  /// False: there is no free slot for a block.
   bool add(const UnitDemand& demand) {
     units_ = demand.units;
     if (units_ == 0) return true;
     const double residents = demand.residency.residents;
-    const double room = (static_cast<double>(units_) - room_) * residents;
-    if (room < 1.0) return false;
-    const double blocks = std::min(room, static_cast<double>(demand.blocks));
-    room_ += blocks / residents;
+    const double free = (static_cast<double>(units_) - used_) * residents;
+    if (free < 1.0) return false;
+    const double blocks = std::min(free, static_cast<double>(demand.blocks));
+    used_ += blocks / residents;
     if (demand.residency.residents == 1) {
       whole_ += blocks;
       return true;
@@ -81,7 +81,7 @@ class ClassLoad {
 
  private:
   std::uint32_t units_ = 0;
-  double room_ = 0.0;
+  double used_ = 0.0;
   double whole_ = 0.0;
   std::uint32_t tasks_ = 0;
   std::int64_t blocks_ = 0;

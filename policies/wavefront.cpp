@@ -131,7 +131,7 @@ std::vector<TaskId> order_by_key(const TaskGraph& graph,
   std::vector<std::int64_t> keys(graph.task_count());
   for (const TaskId task : graph.tasks()) keys[task.value()] = key(task);
   std::vector<TaskId> order = sorted_by(keys);
-  // If nobody stands before a predecessor, the task with the lowest key is always a ready one.
+  // If no task stands before its predecessor, the task with the lowest key is always a ready one.
   if (!is_topological(graph, order)) order = order_of_ready(graph, keys);
   return order;
 }

@@ -161,7 +161,7 @@ enum class OverheadKind : std::uint8_t {
   resource,
   module_loading,
   lazy_function_loading,
-  command_buffer_full,  ///< the launch queue had no room
+  command_buffer_full,  ///< the launch queue was full
   buffer_request,
   other,
 };

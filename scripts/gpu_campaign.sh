@@ -210,7 +210,7 @@ limit_of() {
   if [ -n "$section_seconds" ]; then
     seconds=$section_seconds
   elif [ "$device" != cuda ]; then
-    seconds=$limit # nobody lends this computer by the minute
+    seconds=$limit # no limit on this computer's time
   elif [ "$limit" -lt "$usual_limit" ] && [ "$1" != build ] && [ "$1" != quoted ]; then
     seconds=$((seconds * limit / usual_limit))
   fi

@@ -62,7 +62,7 @@ build() {
   fi
   cmake --preset "$1" "${options[@]}" >"$logs/$1-configure.log" 2>&1 || { cat "$logs/$1-configure.log"; return 1; }
   grep -E '^--   SCHEDLAB_' "$logs/$1-configure.log" || true
-  # Hundreds of progress lines help nobody; the errors are what matters.
+  # Hundreds of progress lines hide the errors; these are what matters.
   echo "building: minutes, without a compiler cache many; how far it is stands in $logs/$1-build.log"
   cmake --build --preset "$1" >"$logs/$1-build.log" 2>&1 || { tail -n 60 "$logs/$1-build.log"; return 1; }
 }

@@ -98,7 +98,7 @@ Optimizer optimizer_from(const Options& options) {
 void add_transform_options(std::vector<OptionSpec>& options) {
   options.push_back({.name = "remove_dead",
                      .default_value = false,
-                     .doc = "leave out tasks whose results nobody uses"});
+                     .doc = "leave out tasks whose results are unused"});
   options.push_back({.name = "mixed_precision",
                      .default_value = std::string{"off"},
                      .doc = "compute in this type, with casts before updates and of parameters",

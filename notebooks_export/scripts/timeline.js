@@ -181,8 +181,8 @@
       else for (let x = from; x < to; ++x) pixels[line + x] = word;
     }
   }
-  function text(words, x, y, room, color) {
-    texts.push({words, x, y, room, color});
+  function text(words, x, y, space, color) {
+    texts.push({words, x, y, space, color});
   }
 
   let waiting = false;
@@ -227,7 +227,7 @@
     pen.clip();
     for (const one of texts) {
       pen.fillStyle = one.color;
-      pen.fillText(one.words, one.x, one.y, one.room);
+      pen.fillText(one.words, one.x, one.y, one.space);
     }
     drawMarks();
     pen.restore();
@@ -294,12 +294,12 @@
       bar(left, top + height - tall, width > 3 ? width - 1 : width, tall, wordOf(colorOf(run, task), dimmed));
       if (width < 34) return;
       const shown = Math.max(left, labelWidth);
-      const room = Math.min(left + width, labelWidth + plotWidth()) - shown - 6;
-      const fits = Math.floor(room / 6.8);
+      const space = Math.min(left + width, labelWidth + plotWidth()) - shown - 6;
+      const fits = Math.floor(space / 6.8);
       if (fits < 3) return;
       const name = run.name(task);
       const color = view.differences || dimmed ? '#000' : data.text_colors[run.operation[task]];
-      text(name.length > fits ? `${name.slice(0, fits - 1)}\u2026` : name, shown + 3, top + height - 7, room + 4, color);
+      text(name.length > fits ? `${name.slice(0, fits - 1)}\u2026` : name, shown + 3, top + height - 7, space + 4, color);
     });
   }
   function drawHost(run, row, top, height) {

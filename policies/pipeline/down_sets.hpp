@@ -24,7 +24,7 @@ inline void insert(Bits& bits, std::uint32_t vertex) {
 class DownSets {
  public:
   /// All of them; if there are more than `most`, prefixes of six orders, then unions and
-  /// intersections of prefixes as long as there is room. Edges are sorted and go upwards.
+  /// intersections of prefixes as long as they fit. Edges are sorted and go upwards.
   DownSets(std::size_t vertex_count, const std::vector<Edge>& edges, std::size_t most);
   /// Prefixes of the order of the vertices' numbers, which must be one of the graph. All there are
   /// if each vertex needs the one before it.

@@ -41,7 +41,7 @@ IdVector<LayerId, std::uint8_t> free_layers(const LayerGraph& graph,
     }
   }
   const bool all = std::all_of(free.begin(), free.end(), [](std::uint8_t f) { return f != 0; });
-  // A free layer that nobody reads has no stage to join.
+  // A free layer without readers has no stage to join.
   std::vector<std::uint8_t> read(graph.layers.size(), 0);
   for (const Layer& layer : graph.layers) {
     for (const LayerId input : layer.inputs) read[input.value()] = 1;

@@ -26,7 +26,7 @@ struct LayerGroups {
 /// Which layers without time go with another one.
 enum class MergeUntimed : std::uint8_t {
   none,
-  /// Where no partition has a lower load for keeping them apart: what nobody reads, or what alone
+  /// Where no partition has a lower load for keeping them apart: what has no readers, or what alone
   /// reads its input and has no larger transfer, with that; what reads nothing, with its only
   /// reader. Memory may move with them.
   harmless,

@@ -40,11 +40,6 @@ struct SearchGoal {
   }
 };
 
-/// Entries of the table of best_stages().
-[[nodiscard]] inline std::size_t table_entries(const DownSets& sets, const SearchGoal& goal) {
-  return sets.size() * (goal.accelerators + std::size_t{1});
-}
-
 /// The best partition whose stages lie between down-sets of `sets`; nullopt if none is allowed.
 /// Cost: at worst all pairs of sets. A set is only looked at if accelerators before and behind it
 /// suffice for the work there at max_load each, so a tight bound leaves few.

@@ -223,11 +223,6 @@ bool better(const PartitionResult& a, const PartitionResult& b, PartitionObjecti
 
 }  // namespace
 
-const std::vector<std::string>& partition_objective_names() {
-  static const std::vector<std::string> names{"load", "memory"};
-  return names;
-}
-
 PartitionResult partition_layers(const LayerGraph& graph,
                                  const IdVector<LayerId, LayerTimes>& times,
                                  const PartitionRequest& request,

@@ -22,7 +22,10 @@ enum class PartitionObjective : std::uint8_t {
   load,   ///< of the bottleneck stage
   memory  ///< of the stage that needs most
 };
-[[nodiscard]] const std::vector<std::string>& partition_objective_names();
+template <>
+struct EnumNames<PartitionObjective> {
+  static constexpr auto names = name_list("load", "memory");
+};
 
 /// A cut that is to be found.
 struct PartitionRequest {

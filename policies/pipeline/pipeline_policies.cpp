@@ -104,8 +104,8 @@ std::vector<OptionSpec> program_option_specs() {
            .allowed = {"overlapped", "after_passes", "before_sending"}},
           {.name = "transfers",
            .default_value = std::string{"overlapped"},
-           .doc = "overlapped: messages move while ranks compute; one_sided: likewise, and "
-                  "nobody asks the receiver; blocking: a rank sends and receives as with MPI_Send "
+           .doc = "overlapped: messages move while ranks compute; one_sided: likewise, without "
+                  "asking the receiver; blocking: a rank sends and receives as with MPI_Send "
                   "and MPI_Recv, or MPI_Sendrecv where two ranks send to each other.",
            .allowed = {"overlapped", "one_sided", "blocking"}},
           {.name = "prefetch",

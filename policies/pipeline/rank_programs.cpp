@@ -149,7 +149,7 @@ class RankProgramWriter {
   struct Chain {
     std::vector<TaskId> tasks{};
     std::size_t next = 0;
-    EventId exchanged = EventId::none();  // behind its last collective, if nobody waited for that
+    EventId exchanged = EventId::none();  // behind its last collective, unless that was waited for
   };
 
   /// The steps from `begin` on that overlap; none at the end.
@@ -380,7 +380,7 @@ class RankProgramWriter {
   }
 
   /// One after the other, as with MPI_Send; where the other side sends at the same time, at once
-  /// with what it sends, as with MPI_Sendrecv. Labels are nobody's to wait for.
+  /// with what it sends, as with MPI_Sendrecv. Labels are not waited for.
   void send_blocking() {
     std::erase_if(made_, [this](std::uint32_t message) {
       const bool labels =

@@ -48,7 +48,7 @@ using ScheduleTable = std::vector<std::vector<ScheduleAction>>;
 /// The steps of each rank of a pipeline, of a table that was read from `file`.
 ///
 /// Errors   InputError naming row and entry: not as many rows as ranks, a stage or micro-batch that
-/// the workload does not have there, a pass that is missing, given twice, or in a way that nobody
+/// the workload does not have there, a pass that is missing, given twice, or in a way that no one
 /// can finish. Messages, where there are any, have to be sent before they are received, as PyTorch
 /// checks it; the ranks that wait for each other are named.
 /// Cost     O(entries x ranks).

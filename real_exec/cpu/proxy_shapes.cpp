@@ -74,7 +74,7 @@ std::size_t operand_place(const TaskGraph& graph,
   const std::size_t operation = graph.operation_id(task).value();
   const std::size_t place = (operation * 3 + which) * 64 + layer;
   constexpr std::size_t line = 16;  // elements of a cache line
-  // Layers do not overlap, as far as there is room.
+  // Layers do not overlap, as far as they fit.
   const std::size_t step = std::max<std::size_t>(40503, elements / line + 1);
   return place * step % ((capacity - elements) / line + 1) * line;
 }

@@ -12,7 +12,7 @@
 
 namespace schedlab::detail {
 
-// What stand-ins have in common, whatever runs them.
+// What proxy kernels have in common, whatever runs them.
 inline constexpr std::size_t max_proxy_elements = std::size_t{1} << 28U;  ///< 1 GiB of fp32
 /// So that operands of small kernels do not overlap.
 inline constexpr std::size_t min_proxy_elements = std::size_t{1} << 20U;
@@ -23,12 +23,12 @@ inline constexpr std::size_t min_proxy_elements = std::size_t{1} << 20U;
 /// Elements of the array that all operands of a graph's kernels lie in. Throws InfeasibleError for
 /// an operand of more than a quarter of the most.
 [[nodiscard]] std::size_t proxy_elements(const TaskGraph& graph);
-/// Elements of the array that all results lie in, the largest of which has so many: room for
+/// Elements of the array that all results lie in, the largest of which has so many: space for
 /// several side by side, so that tasks at once do not share lines of a cache, and for more than
 /// caches hold.
 [[nodiscard]] std::size_t proxy_result_elements(std::size_t largest);
-/// Where in an array of `room` elements an operand of `elements` begins: the same for all tasks of
-/// an operation in one layer, as weights do. `which` operand of the operation.
+/// Where in an array of `capacity` elements an operand of `elements` begins: the same for all tasks
+/// of an operation in one layer, as weights do. `which` operand of the operation.
 [[nodiscard]] std::size_t operand_place(const TaskGraph& graph,
                                         TaskId task,
                                         std::size_t capacity,

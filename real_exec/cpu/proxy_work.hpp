@@ -23,7 +23,6 @@ class SpinWork {
   /// Measures this core for about 20 ms.
   SpinWork();
   void run(Duration length) const;
-  [[nodiscard]] double steps_per_us() const { return steps_per_us_; }
 
  private:
   double steps_per_us_ = 0;

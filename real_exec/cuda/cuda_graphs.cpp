@@ -283,7 +283,7 @@ std::vector<LoadedNode> CudaGraphs::load(const GraphRow& row,
 
 void CudaGraphs::launch(cudaStream_t stream, std::uint32_t graph, std::uint32_t row) {
   const KeptGraphs::Graph& launched = *of_run_.at(graph);
-  // An event that was never recorded holds nobody up.
+  // An event that was never recorded delays no wait.
   if (launched.done) {
     check_cuda(cudaStreamWaitEvent(stream, launched.done.get(), 0), "cudaStreamWaitEvent");
   }

@@ -8,6 +8,22 @@
 namespace schedlab::detail {
 namespace {
 
+/// Capturing a stream forbids this thread calls that might wait; to allocate is none that others
+/// could see.
+class AllowedWhileCapturing {
+ public:
+  AllowedWhileCapturing() { exchange(); }
+  AllowedWhileCapturing(const AllowedWhileCapturing&) = delete;
+  AllowedWhileCapturing& operator=(const AllowedWhileCapturing&) = delete;
+  ~AllowedWhileCapturing() { static_cast<void>(cudaThreadExchangeStreamCaptureMode(&mode_)); }
+
+ private:
+  void exchange() {
+    check_cuda(cudaThreadExchangeStreamCaptureMode(&mode_), "cudaThreadExchangeStreamCaptureMode");
+  }
+  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
+};
+
 /// Everything on the device, rounding above all, has happened.
 void synchronize() {
   check_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
@@ -79,6 +95,7 @@ void CudaRecurrentQueue::finish() {
 }
 
 std::shared_ptr<void> CudaRecurrentDevice::allocate(std::size_t bytes) {
+  const AllowedWhileCapturing allowed;
   const auto made = std::make_shared<DeviceArray<std::byte>>(bytes);
   return {made, made->data()};
 }

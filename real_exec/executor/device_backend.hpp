@@ -3,6 +3,7 @@
 
 #include "profiler/cpu_clock.hpp"
 #include "real_exec/executor/execution.hpp"
+#include "sim/base/enum_names.hpp"
 #include "sim/base/ids.hpp"
 #include "sim/base/interrupt.hpp"
 #include "sim/base/units.hpp"
@@ -48,6 +49,10 @@ enum class TaskTiming : std::uint8_t {
   none,      ///< not at all: nothing between the tasks of a stream, for makespans
   events,    ///< a timing event of the device before and after each task
   profiler,  ///< not by the backend: a profiler adds them after the run (set_task_times)
+};
+template <>
+struct EnumNames<TaskTiming> {
+  static constexpr auto names = name_list("none", "events", "profiler");
 };
 
 /// When a task ran, in time since the start of the run on the host's clock.

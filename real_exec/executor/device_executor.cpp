@@ -9,13 +9,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 namespace schedlab {
 namespace {
-
-constexpr std::array<std::string_view, 3> timing_names{"none", "events", "profiler"};
 
 void expect_one_device(std::string_view executor,
                        const TaskGraph& graph,
@@ -57,21 +54,6 @@ std::vector<Launched> launches(const Execution& run) {
 }
 
 }  // namespace
-
-std::string_view to_string(TaskTiming timing) {
-  return timing_names.at(static_cast<std::size_t>(timing));
-}
-
-std::optional<TaskTiming> task_timing_from(std::string_view word) {
-  const auto* const found = std::find(timing_names.begin(), timing_names.end(), word);
-  if (found == timing_names.end()) return std::nullopt;
-  return static_cast<TaskTiming>(found - timing_names.begin());
-}
-
-const std::vector<std::string>& task_timing_names() {
-  static const std::vector<std::string> names(timing_names.begin(), timing_names.end());
-  return names;
-}
 
 void set_task_times(Execution& run, std::span<const TaskTime> times) {
   const std::vector<Launched> launched = launches(run);

@@ -8,17 +8,11 @@
 #include "sim/plan/plan.hpp"
 #include "sim/plan/policy.hpp"
 
-#include <optional>
 #include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
 namespace schedlab {
-
-[[nodiscard]] std::string_view to_string(TaskTiming timing);
-[[nodiscard]] std::optional<TaskTiming> task_timing_from(std::string_view word);
-[[nodiscard]] const std::vector<std::string>& task_timing_names();
 
 struct DeviceExecutorOptions {
   TaskTiming timing = TaskTiming::none;

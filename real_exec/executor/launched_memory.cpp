@@ -89,7 +89,7 @@ void MemoryParts::end_at(std::size_t floats) {
 MemoryParts::Part MemoryParts::take(std::size_t floats, const Ended& ended) {
   const std::size_t wanted = (floats + aligned - 1) / aligned * aligned;
   Part best{.piece = sizes_.size(), .at = 0};
-  std::size_t smallest = 0;  // room that is large enough; 0: none
+  std::size_t smallest = 0;  // piece that is large enough; 0: none
   for (std::size_t piece = 0; piece < regions_.size(); ++piece) {
     Part begin{.piece = piece, .at = 0};
     std::size_t capacity = 0;

@@ -55,14 +55,14 @@ class MemoryParts {
   /// Has this task ended by then?
   using Ended = std::function<bool(TaskId)>;
 
-  /// No memory: takes a new piece whenever there is no room.
+  /// No memory: takes a new piece whenever no free one fits.
   MemoryParts() = default;
   /// One piece without end.
   [[nodiscard]] static MemoryParts endless();
   /// Cuts the piece without end here; everything that is taken must lie before it.
   void end_at(std::size_t floats);
 
-  /// The smallest room of this size.
+  /// The smallest free piece of this size.
   [[nodiscard]] Part take(std::size_t floats, const Ended& ended);
   /// `users`: of what lay there.
   void give_back(const Part& part, std::vector<TaskId> users);

@@ -3,7 +3,7 @@
 
 namespace schedlab::detail {
 
-/// The kernels of stand-ins, in OpenCL C 1.2, compiled by the device's driver.
+/// Proxy kernels, in OpenCL C 1.2, compiled by the device's driver.
 inline constexpr const char* opencl_kernels = R"(
 // Work that lasts: dependent multiplications by the first work item of each group. The factor is so
 // near to 1 that the value stays normal.

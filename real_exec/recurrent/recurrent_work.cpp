@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 namespace schedlab {
 
@@ -55,9 +54,6 @@ using detail::expect_allocable_by_tensor;
 
 namespace {
 
-// In the order of the enumerators.
-constexpr std::array<std::string_view, 2> allocation_names{"whole_run", "by_tensor"};
-
 const RecurrentSpec& checked(const RecurrentSpec& spec,
                              const TaskGraph& graph,
                              TensorAllocation allocation) {
@@ -83,17 +79,6 @@ const RecurrentSpec& checked(const RecurrentSpec& spec,
 }
 
 }  // namespace
-
-std::optional<TensorAllocation> tensor_allocation_from(std::string_view word) {
-  const auto* const found = std::find(allocation_names.begin(), allocation_names.end(), word);
-  if (found == allocation_names.end()) return std::nullopt;
-  return static_cast<TensorAllocation>(found - allocation_names.begin());
-}
-
-const std::vector<std::string>& tensor_allocation_names() {
-  static const std::vector<std::string> names(allocation_names.begin(), allocation_names.end());
-  return names;
-}
 
 RecurrentWork::RecurrentWork(const RecurrentSpec& spec,
                              const TaskGraph& graph,

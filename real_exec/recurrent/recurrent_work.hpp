@@ -5,6 +5,7 @@
 #include "real_exec/recurrent/padded_batch.hpp"
 #include "real_exec/recurrent/recurrent_values.hpp"
 #include "real_exec/recurrent/trained_network.hpp"
+#include "sim/base/enum_names.hpp"
 #include "sim/graph/task_graph.hpp"
 #include "workloads/models/recurrent/recurrent.hpp"
 
@@ -23,9 +24,10 @@ enum class TensorAllocation : std::uint8_t {
   whole_run,  ///< all of them before it, side by side
   by_tensor,  ///< each when the first task that uses it begins, until the last one has ended
 };
-
-[[nodiscard]] std::optional<TensorAllocation> tensor_allocation_from(std::string_view word);
-[[nodiscard]] const std::vector<std::string>& tensor_allocation_names();
+template <>
+struct EnumNames<TensorAllocation> {
+  static constexpr auto names = name_list("whole_run", "by_tensor");
+};
 
 /// Computes the tasks of recurrent(spec) in fp32: every cell, pass, granularity and accumulation.
 ///

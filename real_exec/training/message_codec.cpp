@@ -80,15 +80,6 @@ std::size_t expect_sizes(Compression compression,
 
 }  // namespace
 
-const std::vector<std::string>& compression_names() {
-  static const std::vector<std::string> names{"none", "bf16", "int8"};
-  return names;
-}
-
-const std::string& to_string(Compression compression) {
-  return compression_names()[static_cast<std::size_t>(compression)];
-}
-
 Bytes encoded_bytes(Compression compression, std::int64_t elements) {
   switch (compression) {
     case Compression::none:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/base/enum_names.hpp"
 #include "sim/base/units.hpp"
 
 #include <cstddef>
@@ -19,8 +20,10 @@ enum class Compression : std::uint8_t {
   int8,  ///< per sample a scale s = largest |value| / 127, and each value as a whole number of
          ///< s: off by at most s / 2. A sample with a value that is not finite decodes to none
 };
-[[nodiscard]] const std::vector<std::string>& compression_names();
-[[nodiscard]] const std::string& to_string(Compression compression);
+template <>
+struct EnumNames<Compression> {
+  static constexpr auto names = name_list("none", "bf16", "int8");
+};
 
 /// Bytes of one sample of so many values as they travel: 4, 2, or 1 each and 4 for the scale.
 [[nodiscard]] Bytes encoded_bytes(Compression compression, std::int64_t elements);

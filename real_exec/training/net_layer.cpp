@@ -67,15 +67,11 @@ std::unique_ptr<NetLayer> make_net_layer(const NetLayerSpec& spec,
     case NetLayerKind::lstm:
       return detail::make_lstm(spec, input, output);
     case NetLayerKind::embedding:
-      return detail::make_embedding(spec, input, output);
     case NetLayerKind::layer_norm:
-      return detail::make_layer_norm(spec, input, output);
     case NetLayerKind::attention:
-      return detail::make_attention(spec, input, output);
     case NetLayerKind::gelu:
-      return detail::make_gelu(spec, input, output);
     case NetLayerKind::add:
-      return detail::make_add(spec, input, output);
+      return detail::make_transformer_layer(spec, input, output);
   }
   throw ContractViolation("a layer of unknown kind");
 }

@@ -30,7 +30,7 @@ struct NetLayerArrays {
   const float* x2 = nullptr;  ///< of an add
   float* y = nullptr;
   float* dy = nullptr;  ///< backward_data may change it; backward_weight finds what it left
-  float* dx = nullptr;  ///< nullptr: nobody needs it; of an add that of both
+  float* dx = nullptr;  ///< nullptr: not needed; of an add that of both
   NetLayerMemory* memory = nullptr;
 };
 

@@ -25,21 +25,10 @@ namespace schedlab::detail {
 [[nodiscard]] std::unique_ptr<NetLayer> make_lstm(const NetLayerSpec& spec,
                                                   const SampleShape& input,
                                                   const SampleShape& output);
-[[nodiscard]] std::unique_ptr<NetLayer> make_embedding(const NetLayerSpec& spec,
-                                                       const SampleShape& input,
-                                                       const SampleShape& output);
-[[nodiscard]] std::unique_ptr<NetLayer> make_layer_norm(const NetLayerSpec& spec,
-                                                        const SampleShape& input,
-                                                        const SampleShape& output);
-[[nodiscard]] std::unique_ptr<NetLayer> make_attention(const NetLayerSpec& spec,
-                                                       const SampleShape& input,
-                                                       const SampleShape& output);
-[[nodiscard]] std::unique_ptr<NetLayer> make_gelu(const NetLayerSpec& spec,
-                                                  const SampleShape& input,
-                                                  const SampleShape& output);
-[[nodiscard]] std::unique_ptr<NetLayer> make_add(const NetLayerSpec& spec,
-                                                 const SampleShape& input,
-                                                 const SampleShape& output);
+/// An embedding, a layer norm, an attention, a gelu or an add.
+[[nodiscard]] std::unique_ptr<NetLayer> make_transformer_layer(const NetLayerSpec& spec,
+                                                               const SampleShape& input,
+                                                               const SampleShape& output);
 
 // What several kinds need.
 

@@ -97,8 +97,8 @@ struct NetSpec {
 /// Shape of what goes into each layer, and behind them that of the logits.
 /// Throws InputError (file empty, pointer "/layers/2/kernel") for a size below 1, a kernel or
 /// window larger than its picture, a rate outside [0, 1), a name twice, `shares` of no earlier
-/// layer of the same kind and sizes, `reads` or `adds` of no earlier layer, an output that nobody
-/// reads, or no layer at all.
+/// layer of the same kind and sizes, `reads` or `adds` of no earlier layer, an output that has
+/// no reader, or no layer at all.
 [[nodiscard]] std::vector<SampleShape> layer_shapes(const NetSpec& net);
 /// Shape of what each layer makes.
 [[nodiscard]] std::vector<SampleShape> output_shapes(const NetSpec& net);

@@ -324,7 +324,7 @@ std::vector<bool>::reference TrainingStage::has_gradient(MicroBatch& batch,
   return batch.has_gradient[place.array == 0 ? place.index : in_.values.size() + place.array - 1];
 }
 
-/// With room for it.
+/// With memory for it.
 float* TrainingStage::gradient_of(MicroBatch& batch, std::size_t value) const {
   const Place place = place_of(value);
   const std::int64_t elements = place.array == 0 ? in_.elements : elements_of(value);

@@ -53,7 +53,7 @@ class TrainingStage {
   [[nodiscard]] std::int64_t input_elements() const;
   [[nodiscard]] std::int64_t output_elements() const;
 
-  /// Makes room. `gradient_scale`: of the loss of one sample, 1 / samples of the whole batch.
+  /// Allocates. `gradient_scale`: of the loss of one sample, 1 / samples of the whole batch.
   void begin(std::int64_t microbatch, SampleRange samples, double gradient_scale);
   [[nodiscard]] std::span<float> input(std::int64_t microbatch);
   [[nodiscard]] std::span<std::int32_t> labels(std::int64_t microbatch);

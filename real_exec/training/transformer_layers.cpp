@@ -325,30 +325,23 @@ class AddLayer final : public NetLayer {
 
 }  // namespace
 
-std::unique_ptr<NetLayer> make_embedding(const NetLayerSpec& spec,
-                                         const SampleShape& input,
-                                         const SampleShape& output) {
-  return std::make_unique<EmbeddingLayer>(spec, input, output);
-}
-std::unique_ptr<NetLayer> make_layer_norm(const NetLayerSpec& spec,
-                                          const SampleShape& input,
-                                          const SampleShape& output) {
-  return std::make_unique<LayerNormLayer>(spec, input, output);
-}
-std::unique_ptr<NetLayer> make_attention(const NetLayerSpec& spec,
-                                         const SampleShape& input,
-                                         const SampleShape& output) {
-  return std::make_unique<AttentionLayer>(spec, input, output);
-}
-std::unique_ptr<NetLayer> make_gelu(const NetLayerSpec& spec,
-                                    const SampleShape& input,
-                                    const SampleShape& output) {
-  return std::make_unique<GeluLayer>(spec, input, output);
-}
-std::unique_ptr<NetLayer> make_add(const NetLayerSpec& spec,
-                                   const SampleShape& input,
-                                   const SampleShape& output) {
-  return std::make_unique<AddLayer>(spec, input, output);
+std::unique_ptr<NetLayer> make_transformer_layer(const NetLayerSpec& spec,
+                                                 const SampleShape& input,
+                                                 const SampleShape& output) {
+  switch (spec.kind) {
+    case NetLayerKind::embedding:
+      return std::make_unique<EmbeddingLayer>(spec, input, output);
+    case NetLayerKind::layer_norm:
+      return std::make_unique<LayerNormLayer>(spec, input, output);
+    case NetLayerKind::attention:
+      return std::make_unique<AttentionLayer>(spec, input, output);
+    case NetLayerKind::gelu:
+      return std::make_unique<GeluLayer>(spec, input, output);
+    case NetLayerKind::add:
+      return std::make_unique<AddLayer>(spec, input, output);
+    default:
+      throw ContractViolation("not a layer of a transformer");
+  }
 }
 
 }  // namespace schedlab::detail

@@ -18,7 +18,7 @@ class ByteSource {
   ByteSource& operator=(const ByteSource&) = delete;
   virtual ~ByteSource() = default;
 
-  /// Puts the next bytes at `to`, at most `room` of them (> 0); how many, 0 only at the end.
+  /// Puts the next bytes at `to`, at most `capacity` of them (> 0); how many, 0 only at the end.
   [[nodiscard]] virtual std::size_t read(char* to, std::size_t capacity) = 0;
 };
 

@@ -35,7 +35,7 @@ class Descriptor {
   int fd_;
 };
 
-/// A full disk is no mistake in the input: it can be met once there is room.
+/// A full disk is no mistake in the input: it can be met once there is space.
 [[noreturn]] void refuse(const std::filesystem::path& path, int error, const char* expected) {
   const std::string found = std::generic_category().message(error);
   if (error == ENOSPC || error == EDQUOT || error == EFBIG || error == EIO || error == EMFILE ||

@@ -95,7 +95,7 @@ class PipeContent {
       } else if (writer_seen_ || size_ > 0) {
         return 0;
       } else if (std::chrono::steady_clock::now() - begun > patience) {
-        refuse(path_, "a pipe that nobody writes to", "a pipe with an input");
+        refuse(path_, "a pipe without a writer", "a pipe with an input");
       } else {
         std::this_thread::sleep_for(nap);
       }
@@ -158,7 +158,7 @@ std::string input_limit_hint() {
 
 InputFile::InputFile(std::filesystem::path path)
     : path_(std::move(path)), limit_(input_limit().bytes) {
-  // Without O_NONBLOCK a pipe that nobody has opened to write would hold up open() itself.
+  // Without O_NONBLOCK a pipe without a writer would hold up open() itself.
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): POSIX
   const int descriptor = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) refuse(path_, errno);

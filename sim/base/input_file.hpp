@@ -29,12 +29,12 @@ struct InputLimit {
 /// without a name until the process ends, and every opening of its path starts at the first byte.
 ///
 /// Errors  InputError, from read() too: a missing file, a folder, a device or terminal, a pipe that
-///         nobody writes to for five seconds, more bytes than input_limit().
+///         has no writer for five seconds, more bytes than input_limit().
 class InputFile {
  public:
   explicit InputFile(std::filesystem::path path);
 
-  /// The next bytes, at most `room`; how many, 0 at the end.
+  /// The next bytes, at most `capacity`; how many, 0 at the end.
   [[nodiscard]] std::size_t read(char* to, std::size_t capacity);
   /// As the system says it, 0 where it does not know (files in /proc).
   [[nodiscard]] std::uint64_t expected_size() const { return expected_size_; }

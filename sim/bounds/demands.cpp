@@ -64,7 +64,7 @@ Duration min_duration_on(const Problem& problem, TaskId task, DeviceId device) {
 
 /// Where units are shared block by block, kernels reside side by side: what the blocks of a kernel
 /// alone take, in unit-picoseconds,
-///   blocks * their room or throughput * the time of a block at full rate.
+///   blocks * their capacity or throughput * the time of a block at full rate.
 /// Beside others a block takes longer, and never less of either.
 double taken_by_blocks(const CostTable::Entry& entry,
                        const Device& device,
@@ -237,7 +237,7 @@ class PoolList {
     const std::uint64_t units = device.valid()
                                     ? platform_.device(device).unit_classes[unit_class].count
                                     : units_of(platform_, unit_class);
-    // Under `blocks` room is several resources, and none counts.
+    // Under `blocks` capacity is several resources, and none counts.
     if (platform_.sharing != SharingModel::blocks) {
       add(BoundResource::units, device, unit_class, units);
     }

@@ -38,8 +38,8 @@ struct BoundProblem {
 // What any plan of the class must spend, on any machine of the three sharing models: the rules of
 // docs/machine_model.md, each as the least it can come to. docs/bounds.md has the arguments.
 
-/// Shortest time from the start of the task to its end, on the device where that is least. In
-/// company a kernel is never faster, except one whose blocks slow each other down when alone: of
+/// Shortest time from the start of the task to its end, on the device where that is least. Beside
+/// others a kernel is never faster, except one whose blocks slow each other down when alone: of
 /// that the throughput and the rounds of blocks count.
 [[nodiscard]] Duration min_duration(const Problem& problem, TaskId task);
 /// From the end of a task to the start of one that depends on it.
@@ -91,7 +91,7 @@ struct LinkUse {
 
 /// Of which no more than its capacity is used at any time.
 enum class BoundResource : std::uint8_t {
-  units,       ///< of a class: whole units (`exclusive`) or room for blocks (`fluid`)
+  units,       ///< of a class: whole units (`exclusive`) or slots for blocks (`fluid`)
   throughput,  ///< of a class, under `fluid` and `blocks`
   memory,      ///< bandwidth of a device, under `fluid` and `blocks`
   wide_tasks,  ///< tasks that need more than 1/(capacity + 1) of the units of a class (`exclusive`)

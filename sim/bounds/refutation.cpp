@@ -168,17 +168,17 @@ class Refuter {
                                   end - spans.last[task] + duration_[task]});
       sum += energy_[i] = pool.rate[i] * std::max<Ps>(0, inside);
     }
-    const Ps room = pool.capacity * (end - begin) - sum;
-    if (room < 0) {
+    const Ps slack = pool.capacity * (end - begin) - sum;
+    if (slack < 0) {
       deductions_.push_back({.pool = pool.number, .begin = Duration{begin}, .end = Duration{end}});
       return Found::contradiction;
     }
-    if (room >= pool.highest * (end - begin)) return Found::nothing;
+    if (slack >= pool.highest * (end - begin)) return Found::nothing;
     work_left_ -= static_cast<Ps>(count);
     Found found = Found::nothing;
     for (std::size_t i = 0; i < count; ++i) {
       const std::uint32_t task = pool.tasks[i];
-      const Ps longest = (room + energy_[i]) / pool.rate[i];  // of it within the window
+      const Ps longest = (slack + energy_[i]) / pool.rate[i];  // of it within the window
       const Ps whole = std::min(end - begin, duration_[task]);
       if (whole <= longest) continue;
       const Deduction window{.task = TaskId{task},
@@ -268,9 +268,9 @@ class Refuter {
       for (std::uint32_t task = 0; task < duration_.size() && may_go_on(); ++task) {
         for (const bool late : {false, true}) {
           for (Ps part = coarsest; part <= finest; part *= 4) {
-            const Ps room = spans.last[task] - duration_[task] - spans.first[task];
-            const Ps width = std::max(step_, rounded_down(room / part));
-            if (room < width || !may_go_on()) break;
+            const Ps slack = spans.last[task] - duration_[task] - spans.first[task];
+            const Ps width = std::max(step_, rounded_down(slack / part));
+            if (slack < width || !may_go_on()) break;
             const Ps time = late ? rounded_down(spans.last[task] - duration_[task] - width)
                                  : rounded_down(spans.first[task]) + width;
             if (probe(spans, task, time, late)) {
@@ -296,9 +296,9 @@ class Refuter {
     Ps least = std::numeric_limits<Ps>::max();
     std::uint32_t chosen = 0;
     for (std::uint32_t task = 0; task < duration_.size(); ++task) {
-      const Ps room = spans.last[task] - duration_[task] - spans.first[task];
-      if (room < step_ || room >= least) continue;
-      least = room;
+      const Ps slack = spans.last[task] - duration_[task] - spans.first[task];
+      if (slack < step_ || slack >= least) continue;
+      least = slack;
       chosen = task;
     }
     if (least == std::numeric_limits<Ps>::max()) return false;  // it has a schedule

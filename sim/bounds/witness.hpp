@@ -44,8 +44,8 @@ struct Tightening {
 /// A step of the proof that nothing ends by a deadline. With a task: what if it starts before
 /// `time` (`late`: after it)? With a window as well: that window is then overfilled, so it does
 /// not. With a task alone the question stays open until a step without a task, after which what was
-/// asked last is settled: the window is overfilled, or without one a task has too little time. With
-/// no question open it ends the proof.
+/// asked last is answered: the window is overfilled, or without one a task has too little time.
+/// With no question open it ends the proof.
 struct Deduction {
   TaskId task{};
   std::uint32_t pool = 0;  ///< of the window: its place in pools_of()

@@ -128,7 +128,7 @@ class DeviceSide {
     }
     scratch_.dirty.clear();
   }
-  /// What touch() and drain() come to while nobody else is to be looked at.
+  /// What touch() and drain() come to while no other component is to be looked at.
   void arrive(std::uint32_t connection) { advance(connection); }
   void touch(std::uint32_t connection) {
     Connection& c = scratch_.connections[connection];

@@ -44,8 +44,8 @@ void DeviceSide<Sharing>::open(StreamId id, const StreamSpec& spec) {
   if (number >= device.connections) share(opened.connection);
 }
 
-/// A second stream is mapped onto the connection: what of the first one's kernel was nobody's
-/// concern is one from now on.
+/// A second stream is mapped onto the connection: what of the first one's kernel no other
+/// component could observe, can be from now on.
 template <class Sharing>
 void DeviceSide<Sharing>::share(std::uint32_t connection) {
   Connection& c = scratch_.connections[connection];

@@ -285,7 +285,7 @@ void EventEngine<Source, Sharing>::advance_to(Time time) {
     }
     if (completion == devices_.now()) {
       devices_.complete_one();
-    } else {  // nobody else waits there
+    } else {  // no other waits there
       devices_.arrive(scratch_.arrivals.pop().payload);
     }
   }

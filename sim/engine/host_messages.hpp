@@ -9,7 +9,7 @@
 /// Members of EventEngine: messages between host threads.
 ///
 /// A message of at most the eager threshold, and a one-sided one, leaves when its send is posted;
-/// the sender goes on at once and the receiver's side has room for it. A larger one is a
+/// the sender goes on at once and the receiver's side buffers it. A larger one is a
 /// rendezvous: the sender asks, the receiver answers once its receive is posted (one latency each
 /// way), then the bytes move; the sender is held until they have left. In both cases the bytes
 /// share the links of their route with all others under way and arrive one latency after the last

@@ -102,7 +102,8 @@ void Transfers::collect(std::uint32_t first) {
   links_[first].visited = true;
   for (std::size_t i = 0; i < group_links_.size(); ++i) {
     const LinkState& link = links_[group_links_[i]];
-    // A link that bounds nobody couples nobody; but what it bounded until now is to be looked at.
+    // A link that bounds no transfer couples none; but what it bounded until now is to be looked
+    // at.
     if (!link.changed && !bounds(link)) continue;
     for (const auto& [index, weight] : link.transfers) {
       Transfer& transfer = transfers_[index];

@@ -92,13 +92,4 @@ IdVector<TaskId, std::uint32_t> levels(const TaskGraph& graph) {
   return level;
 }
 
-std::vector<TaskId> by_descending(const IdVector<TaskId, Duration>& rank) {
-  std::vector<TaskId> order;
-  order.reserve(rank.size());
-  for (const TaskId task : rank.ids()) order.push_back(task);
-  std::stable_sort(
-      order.begin(), order.end(), [&](TaskId a, TaskId b) { return rank[a] > rank[b]; });
-  return order;
-}
-
 }  // namespace schedlab

@@ -36,7 +36,4 @@ namespace schedlab {
 /// Breadth-first level of each task: 0 for entries, else 1 + the highest level of a predecessor.
 [[nodiscard]] IdVector<TaskId, std::uint32_t> levels(const TaskGraph& graph);
 
-/// Task ids by falling rank; the lower id first among equals.
-[[nodiscard]] std::vector<TaskId> by_descending(const IdVector<TaskId, Duration>& rank);
-
 }  // namespace schedlab

@@ -23,7 +23,7 @@ struct TensorInfo {
 /// The tensors of a graph with their writers and readers.
 ///
 /// Life time in a run: a persistent tensor holds its bytes all the time; any other from the start
-/// of its first writer to the end of its last reader (of its last writer if nobody reads it). Peak
+/// of its first writer to the end of its last reader (or of its last writer). Peak
 /// memory therefore depends on the schedule.
 class TensorTable {
  public:

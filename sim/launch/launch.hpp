@@ -97,8 +97,8 @@ struct LaunchInfo {
 /// for urgent_units that it cannot set aside.
 void apply_launch_mode(const LaunchChoice& choice, Platform& platform);
 
-/// Inputs and outputs of the graph: tensors that live before or after the run, that nobody writes
-/// or that nobody reads.
+/// Inputs and outputs of the graph: tensors that live before or after the run, without writers
+/// or without readers.
 [[nodiscard]] std::int64_t io_tensor_count(const TaskGraph& graph);
 
 /// Puts what loading and running `graph` as a sunk model costs into the platform's graph costs:

@@ -108,9 +108,9 @@ void CacheReuse::find_results(const TaskGraph& graph) {
 Bytes CacheReuse::buffered_per_task(OperationId operation, const Device& device) const {
   if (results_.empty() || !has_output_buffer(device)) return Bytes{0};
   const Results& results = results_[operation];
-  const double room = cache_share_for_data * static_cast<double>(device.rates.matrix_units) *
-                      static_cast<double>(device.rates.output_buffer.count());
-  return static_cast<double>(results.largest) <= room ? Bytes{results.bytes} : Bytes{0};
+  const double capacity = cache_share_for_data * static_cast<double>(device.rates.matrix_units) *
+                          static_cast<double>(device.rates.output_buffer.count());
+  return static_cast<double>(results.largest) <= capacity ? Bytes{results.bytes} : Bytes{0};
 }
 
 bool CacheReuse::fits(const Device& device) const {

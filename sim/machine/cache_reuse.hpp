@@ -18,7 +18,7 @@ inline constexpr double cache_share_for_data = 0.5;
 /// What a graph's tasks find on the chip: the weights of a recurrent layer, read at every step, in
 /// the last-level cache, and results that are used at once in the buffers that they were made in.
 ///
-/// Weights. A weight tensor is a persistent tensor into which nobody adds, whose size is that of a
+/// Weights. A weight tensor is a persistent tensor into which no task adds, whose size is that of a
 /// whole operand of a matrix kernel of the operation that reads it (a bias of one row or column on
 /// top is allowed), and which has r >= 2 readers. If *all* weight tensors of one rank together fill
 /// at most half of a device's last-level cache (the rank with most of them decides), each read of

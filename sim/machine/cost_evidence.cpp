@@ -42,4 +42,17 @@ CostEvidence cost_evidence(const Kernel& kernel, const Device& device) {
   return calibrated_if(!device.profile->samples.empty() || is_fitted(kernel, *device.profile));
 }
 
+CostEvidence cost_evidence(const TaskGraph& graph, const Device& device) {
+  const CostEvidence of_device = cost_evidence(device);
+  if (of_device == CostEvidence::data_sheet || !device.profile->samples.empty()) return of_device;
+  const auto& operations = graph.operations();
+  return calibrated_if(
+      std::any_of(operations.begin(), operations.end(), [&](const Operation& operation) {
+        return std::any_of(
+            operation.kernels.begin(), operation.kernels.end(), [&](const Kernel& kernel) {
+              return cost_evidence(kernel, device) == CostEvidence::calibrated;
+            });
+      }));
+}
+
 }  // namespace schedlab

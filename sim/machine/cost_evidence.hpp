@@ -9,7 +9,7 @@
 namespace schedlab {
 
 struct Kernel;
-struct Problem;
+class TaskGraph;
 
 /// What the durations of a device's kernels rest on, and with them a result.
 enum class CostEvidence : std::uint8_t {
@@ -25,7 +25,7 @@ struct EnumNames<CostEvidence> {
 [[nodiscard]] CostEvidence cost_evidence(const Device& device);
 /// Of one kernel. A device calibrated on other kinds of kernels is no evidence for it.
 [[nodiscard]] CostEvidence cost_evidence(const Kernel& kernel, const Device& device);
-/// Of a simulated problem: calibrated where its first device is, for at least some of its kernels.
-[[nodiscard]] CostEvidence cost_evidence(const Problem& problem);
+/// Of a simulated graph: calibrated where the device is, for at least some of its kernels.
+[[nodiscard]] CostEvidence cost_evidence(const TaskGraph& graph, const Device& device);
 
 }  // namespace schedlab

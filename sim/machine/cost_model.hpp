@@ -86,7 +86,7 @@ class CostTable {
     std::uint32_t launches = 1;  ///< host launches
     /// Share of its class's units in use, averaged over the duration alone. Where whole units are
     /// held that is units / count; where units are shared block by block a last, partly filled wave
-    /// leaves room to others and does not count.
+    /// leaves slots to others and does not count.
     double mean_share = 0.0;
     /// Copies of pageable memory: time of the host thread that launches it, before a copy to the
     /// device, and after one to the host, for which the thread waits.

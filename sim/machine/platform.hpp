@@ -215,7 +215,7 @@ enum class SharingModel : std::uint8_t {
   fluid,      ///< blocks in slots, bandwidth shared max-min (sim/engine/sharing/fluid.hpp)
   blocks,     ///< blocks placed on single units, the reference (sim/engine/sharing/blocks.hpp)
 };
-/// True where a kernel takes room block by block, and not in whole units from start to end.
+/// True where a kernel takes units block by block, and not in whole units from start to end.
 [[nodiscard]] constexpr bool shares_units(SharingModel model) {
   return model != SharingModel::exclusive;
 }

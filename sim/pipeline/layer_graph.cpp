@@ -194,14 +194,6 @@ bool needs_machine(const LayerGraph& graph) {
                      [](const Operation& operation) { return !operation.kernels.empty(); });
 }
 
-Flops forward_flops(const LayerGraph& graph) {
-  Flops sum{};
-  for (const Layer& layer : graph.layers) {
-    if (layer.forward.valid()) sum += graph.operations[layer.forward].flops();
-  }
-  return sum;
-}
-
 Bytes parameter_bytes(const LayerGraph& graph) {
   Bytes sum{};
   std::set<std::string> counted;

@@ -114,8 +114,6 @@ void check_layers(const LayerGraph& graph, const std::string& file);
 /// Does any layer's duration depend on the machine?
 [[nodiscard]] bool needs_machine(const LayerGraph& graph);
 
-/// FLOPs of one pass over all layers.
-[[nodiscard]] Flops forward_flops(const LayerGraph& graph);
 /// Parameters of tied layers count once.
 [[nodiscard]] Bytes parameter_bytes(const LayerGraph& graph);
 

@@ -145,11 +145,6 @@ void add_memory(const LayerGraph& graph, const StageRules& rules, Partition& par
 
 }  // namespace
 
-const std::vector<std::string>& in_flight_names() {
-  static const std::vector<std::string> names{"none", "one", "all", "later_stages"};
-  return names;
-}
-
 std::uint32_t Partition::accelerators() const {
   std::uint32_t sum = 0;
   for (const PartitionStage& stage : stages) sum += stage.replicas;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/base/enum_names.hpp"
 #include "sim/base/ids.hpp"
 #include "sim/base/units.hpp"
 #include "sim/pipeline/layer_graph.hpp"
@@ -18,8 +19,10 @@ enum class InFlight : std::uint8_t {
   all,          ///< all of a batch, as when every forward pass comes before any backward pass
   later_stages  ///< as many as there are accelerators from this stage to the last one (1F1B)
 };
-
-[[nodiscard]] const std::vector<std::string>& in_flight_names();
+template <>
+struct EnumNames<InFlight> {
+  static constexpr auto names = name_list("none", "one", "all", "later_stages");
+};
 
 /// What decides the load and the memory of a stage (docs/pipeline_partition.md).
 struct StageRules {

@@ -51,7 +51,7 @@ class GraphLaunchOrder {
 
   Plan& made_;
   std::vector<StreamId> into_;                  // by graph
-  std::vector<EventId> events_;                 // by graph; none(): nobody waits for it
+  std::vector<EventId> events_;                 // by graph; none(): without waits for it
   IdVector<StreamId, Graphs> after_;            // by stream of the eager plan
   IdVector<StreamId, Graphs> waited_;           // by stream of launches: for what a wait was added
   IdVector<StreamId, std::uint32_t> complete_;  // likewise: graphs before this one are complete

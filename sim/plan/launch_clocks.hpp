@@ -48,7 +48,7 @@ class LaunchClocks {
   std::vector<Clock> clocks_;  // by stream, its own launches included
   std::vector<Clock> snapshots_;
   std::vector<Snapshot> free_;
-  Clock merged_;  // room for join()
+  Clock merged_;  // scratch of join()
   std::uint64_t launches_ = 0;
 };
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/base/error.hpp"
+#include "sim/base/json_document.hpp"
 #include "sim/plan/plan_json.hpp"
-#include "sim/plan/plan_json_document.hpp"
 #include "sim/plan/plan_json_names.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <limits>
 
@@ -13,7 +12,6 @@ namespace schedlab {
 namespace {
 
 using nlohmann::json;
-using plan_json::shown;
 
 constexpr const char* of_its_graph =
     "a plan belongs to the graph that it was made for: of one run, and of one granularity";
@@ -28,15 +26,15 @@ struct Call {
   }
 };
 
-class Reader : private plan_json::Document {
+class Reader : private JsonDocument {
  public:
   Reader(std::string_view text, const TaskGraph& graph, const std::string& file)
-      : Document(text, file), graph_(graph), names_(graph) {}
+      : JsonDocument(file), text_(text), graph_(graph), names_(graph) {}
 
   Plan read() {
     // Streams one by one: a million of them as JSON values would take half a gigabyte.
     bool in_streams = false;
-    const json document = parse([&](int depth, json::parse_event_t event, json& value) {
+    const json document = parse(text_, [&](int depth, json::parse_event_t event, json& value) {
       using Event = json::parse_event_t;
       if (depth == 1 && event == Event::key) {
         in_streams = value == "streams";
@@ -423,6 +421,7 @@ class Reader : private plan_json::Document {
     return match.task;
   }
 
+  std::string_view text_;
   const TaskGraph& graph_;
   plan_json::TaskNames names_;
   std::size_t host_count_ = 0;

@@ -9,7 +9,7 @@
 namespace schedlab {
 
 /// An online policy that can tell in advance what it does without asking, and how it passes the
-/// time while all streams are busy, so that nobody has to ask it call by call. What it decides is
+/// time while all streams are busy, so that it need not be asked call by call. What it decides is
 /// the same, whether it is asked for these or not.
 class PollingPolicy : public OnlinePolicy {
  public:

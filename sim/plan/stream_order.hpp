@@ -20,7 +20,7 @@ class StreamOrder {
   explicit StreamOrder(std::size_t task_count) : stream_(task_count), position_(task_count, 0) {}
 
   StreamId add_stream();
-  /// Makes room for this many streams at once.
+  /// Reserves this many streams at once.
   void reserve_streams(std::size_t count);
   [[nodiscard]] std::size_t stream_count() const { return streams_; }
 

@@ -102,7 +102,7 @@ class Reader {
     const std::uint64_t tasks = facts["tasks"].get_uint64();
     // Every task takes more than ten bytes somewhere in the file.
     if (tasks > padded_.size() / 10) {
-      fail(fmt::format("{} tasks", tasks), "no more than the file has room for");
+      fail(fmt::format("{} tasks", tasks), "no more than fit in the file");
     }
     document_.tasks.resize(tasks);
     has_label_.resize(tasks, 0);

@@ -12,16 +12,16 @@ namespace schedlab {
 
 namespace {
 
-constexpr std::uint32_t nobody = ReleaseIndex::nobody;
+constexpr std::uint32_t none = ReleaseIndex::none;
 
 /// What let a task start.
 struct Release {
-  std::uint32_t by = nobody;  // index of a span
+  std::uint32_t by = none;  // index of a span
   PathCause cause = PathCause::run_start;
   Time at{};  // when it took effect
 };
 
-/// Who would have to be faster for a wait of this kind to be shorter. What nobody knows of is the
+/// Who would have to be faster for a wait of this kind to be shorter. What is not known is the
 /// host's: it lies before the first thing that a trace has.
 [[nodiscard]] PathBound bound_of(PathCause cause) {
   switch (cause) {
@@ -56,7 +56,7 @@ class Walk {
     std::uint32_t at = last_activity();
     path_.tail = trace_.ended - reached_;
     path_.waited = {};  // of the tail
-    while (at != nobody) at = add_step(last_part(at));
+    while (at != none) at = add_step(last_part(at));
     std::reverse(path_.steps.begin(), path_.steps.end());
     std::reverse(path_.spans.begin(), path_.spans.end());
     for (const PathStep& step : path_.steps) {
@@ -106,7 +106,7 @@ class Walk {
   /// Follows the end of the run to the last task that decided it.
   [[nodiscard]] std::uint32_t last_activity() {
     const std::uint32_t task = last_task();
-    const Time ended = task == nobody ? Time{} : trace_.tasks[task].ended;
+    const Time ended = task == none ? Time{} : trace_.tasks[task].ended;
     const auto call = waits_.last_call();
     if (!call || call->at <= ended) {
       wait(PathCause::host, ended);
@@ -130,12 +130,12 @@ class Walk {
     if (release.cause == PathCause::host) {
       wait(PathCause::launch, std::min(span.submitted, span.started));
       next = follow_host(span.host);
-    } else if (next != nobody) {
+    } else if (next != none) {
       wait(release.cause, trace_.tasks[next].ended);
     }
     // Only a trace that contradicts itself comes back to a task; the walk ends there.
-    if (next != nobody && visited_[last_part(next)]) next = nobody;
-    if (next == nobody) {
+    if (next != none && visited_[last_part(next)]) next = none;
+    if (next == none) {
       wait(release.cause == PathCause::host ? release.cause : PathCause::run_start, Time{});
     }
     path_.steps.push_back(
@@ -149,7 +149,7 @@ class Walk {
       const auto release = waits_.last_before(host, reached_);
       if (!release) break;
       wait(PathCause::host, release->at);
-      if (release->message == HostWaits::nobody) return release->task;
+      if (release->message == HostWaits::none) return release->task;
       if (followed_[release->message]) break;  // as in add_step()
       followed_[release->message] = true;
       const HostWaits::Place origin = waits_.origin(release->message);
@@ -157,7 +157,7 @@ class Walk {
       host = origin.host;
     }
     wait(PathCause::host, Time{});
-    return nobody;
+    return none;
   }
 
   /// The parts of a collective wait for each other, which is not interference: the part that
@@ -181,9 +181,9 @@ class Walk {
   }
 
   [[nodiscard]] std::uint32_t last_task() const {
-    std::uint32_t last = nobody;
+    std::uint32_t last = none;
     for (std::uint32_t i = 0; i < trace_.tasks.size(); ++i) {
-      if (last == nobody || trace_.tasks[i].ended > trace_.tasks[last].ended) last = i;
+      if (last == none || trace_.tasks[i].ended > trace_.tasks[last].ended) last = i;
     }
     return last;
   }
@@ -195,7 +195,7 @@ class Walk {
     if (!id.valid()) return index;
     for (const TaskId part : collectives.tasks(id)) {
       const std::uint32_t span = index_.span_of(part);
-      if (span != nobody && trace_.tasks[span].started > trace_.tasks[index].started) index = span;
+      if (span != none && trace_.tasks[span].started > trace_.tasks[index].started) index = span;
     }
     return index;
   }
@@ -205,18 +205,18 @@ class Walk {
     const Device& device = problem_.platform.device(span.device);
     Release best = dependency_of(index);
     const std::uint32_t before = index_.previous(index);
-    if (before != nobody && trace_.tasks[before].ended <= span.started) {
+    if (before != none && trace_.tasks[before].ended <= span.started) {
       // In a measured trace latencies can be shorter than the machine's; see dependency_of().
       const Time at = std::min(trace_.tasks[before].ended + device.stream_gap, span.started);
-      if (best.by == nobody || at > best.at) best = {before, PathCause::stream_order, at};
+      if (best.by == none || at > best.at) best = {before, PathCause::stream_order, at};
     }
     const Time arrival = std::min(span.submitted + device.launch_latency, span.started);
-    if (arrival > Time{} && (best.by == nobody || arrival > best.at)) {
-      best = {nobody, PathCause::host, arrival};
+    if (arrival > Time{} && (best.by == none || arrival > best.at)) {
+      best = {none, PathCause::host, arrival};
     }
     if (best.at < span.started) {
       const std::uint32_t other = index_.last_on_device(span.device, span.started);
-      const bool gave_units = other != nobody && other != index &&
+      const bool gave_units = other != none && other != index &&
                               trace_.tasks[other].started < span.started &&
                               may_compete(index, other) && trace_.tasks[other].ended > best.at;
       if (gave_units) best = {other, PathCause::resource, span.started};
@@ -224,7 +224,7 @@ class Walk {
     return best;
   }
 
-  /// Could a device that runs one of them lack room for the other? Not without limits. Copies have
+  /// Could a device that runs one of them lack units for the other? Not without limits. Copies have
   /// an engine of their own.
   [[nodiscard]] bool may_compete(std::uint32_t a, std::uint32_t b) const {
     const Device& device = problem_.platform.device(trace_.tasks[a].device);
@@ -249,7 +249,7 @@ class Walk {
       const Duration delay =
           source.stream == span.stream ? device.stream_gap : device.event_latency;
       const Time at = std::min(source.ended + delay, span.started);
-      if (best.by == nobody || at > best.at) best = {by, PathCause::dependency, at};
+      if (best.by == none || at > best.at) best = {by, PathCause::dependency, at};
     });
     return best;
   }

@@ -94,9 +94,9 @@ struct PathFacts {
 
 /// Why one span of a trace did not start earlier.
 struct TaskRelease {
-  static constexpr std::uint32_t nobody = 0xFFFF'FFFFU;
+  static constexpr std::uint32_t none = 0xFFFF'FFFFU;
 
-  std::uint32_t by = nobody;  ///< index in Trace::tasks of who let it start
+  std::uint32_t by = none;  ///< index in Trace::tasks of who let it start
   PathCause cause = PathCause::run_start;
 
   friend bool operator==(const TaskRelease&, const TaskRelease&) = default;

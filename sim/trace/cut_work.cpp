@@ -68,10 +68,10 @@ class CutWork {
     std::stable_sort(middle, running_.end(), ends_first);
     std::inplace_merge(running_.begin(), middle, running_.end(), ends_first);
     portions.clear();
-    double room = length(i);
+    double left = length(i);
     for (const std::uint32_t task : running_) {
       const double wanted = owed_[task] + spans_[task].share * length(i);
-      portions.push_back({.task = task, .work = serve(task, wanted, room)});
+      portions.push_back({.task = task, .work = serve(task, wanted, left)});
     }
   }
 
@@ -86,21 +86,21 @@ class CutWork {
       return spans_[a.task].start > spans_[b.task].start;
     });
     // What still runs after this chunk is owed its rest later.
-    double room = length(i);
+    double left = length(i);
     for (Portion& portion : portions) {
-      if (!ended(portion.task)) room -= portion.work;
+      if (!ended(portion.task)) left -= portion.work;
     }
     for (Portion& portion : portions) {
       if (!ended(portion.task)) continue;
-      portion.work = serve(portion.task, portion.work + owed_[portion.task], room);
+      portion.work = serve(portion.task, portion.work + owed_[portion.task], left);
     }
   }
 
   [[nodiscard]] bool ended(std::uint32_t task) const { return spans_[task].end <= chunk_end_; }
 
-  [[nodiscard]] double serve(std::uint32_t task, double wanted, double& room) {
-    const double got = std::clamp(room, 0.0, wanted);
-    room -= got;
+  [[nodiscard]] double serve(std::uint32_t task, double wanted, double& left) {
+    const double got = std::clamp(left, 0.0, wanted);
+    left -= got;
     owed_[task] = wanted - got;
     return got;
   }

@@ -26,8 +26,8 @@ struct HiddenUse {
 /// at other moments. Here work is put off while the device is full (what ends first is served
 /// first), and where a task has ended too early for that, it is brought forward (what started last
 /// is served first). The sum of the means, cut off at 1, plus what is returned is at most 1 at any
-/// time and adds up to the work of all tasks; what finds no room, since no device could have run
-/// it, is left out.
+/// time and adds up to the work of all tasks; what finds no capacity, since no device could have
+/// run it, is left out.
 ///
 /// Cost  O(moments * tasks that run at once).
 [[nodiscard]] std::vector<HiddenUse> spread_cut_work(std::span<const SharedSpan> spans);

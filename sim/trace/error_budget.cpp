@@ -52,8 +52,8 @@ class Budget {
  public:
   explicit Budget(const BudgetInput& input)
       : in_(input),
-        simulated_(input.problem.graph.task_count(), nobody),
-        measured_(input.problem.graph.task_count(), nobody),
+        simulated_(input.problem.graph.task_count(), none),
+        measured_(input.problem.graph.task_count(), none),
         cause_(input.problem.graph.task_count(), PathCause::run_start),
         on_path_(input.problem.graph.task_count(), 0),
         simulated_co_run_(co_runs_of(input.simulated)),
@@ -97,10 +97,10 @@ class Budget {
   }
 
  private:
-  static constexpr std::uint32_t nobody = std::numeric_limits<std::uint32_t>::max();
+  static constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
 
   [[nodiscard]] const TaskSpan* simulated_span(TaskId task) const {
-    return simulated_[task] == nobody ? nullptr : &in_.simulated.tasks[simulated_[task]];
+    return simulated_[task] == none ? nullptr : &in_.simulated.tasks[simulated_[task]];
   }
 
   void add(ErrorPart part, Duration difference) {

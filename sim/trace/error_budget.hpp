@@ -22,7 +22,7 @@ enum class ErrorPart : std::uint8_t {
   gaps,         ///< between tasks that the host submitted in time: stream gap, event latency
   noise,        ///< of what no cause explains, as much as the measured median may be off
   rest,         ///< the remainder: the two runs went different ways
-  drift,        ///< the machine's speed was another than when it was calibrated; 0 unless probed
+  drift,        ///< the machine's speed was another than when calibrated; 0 without speed checks
 };
 inline constexpr std::size_t error_part_count = 8;
 template <>

@@ -6,7 +6,7 @@
 namespace schedlab {
 namespace {
 
-constexpr std::uint32_t nobody = HostWaits::nobody;
+constexpr std::uint32_t none = HostWaits::none;
 
 [[nodiscard]] bool posts(HostCallKind kind) {
   return concerns_message(kind) && kind != HostCallKind::wait_message;
@@ -74,7 +74,7 @@ void HostWaits::index_messages() {
     const HostCallKind kind = call.what.kind();
     if (!posts(kind)) continue;
     const std::uint32_t message = find_message(call.what);
-    if (message == nobody) continue;
+    if (message == none) continue;
     const bool sends = kind == HostCallKind::send || kind == HostCallKind::isend;
     const Time posted = call.ended - call.blocked;
     (sends ? posts_[message].sent : posts_[message].received) = posted;
@@ -84,18 +84,18 @@ void HostWaits::index_messages() {
 std::uint32_t HostWaits::find_message(HostCall call) const {
   const auto found = std::lower_bound(
       messages_.begin(), messages_.end(), std::pair{call.message(), std::uint32_t{0}});
-  return found != messages_.end() && found->first == call.message() ? found->second : nobody;
+  return found != messages_.end() && found->first == call.message() ? found->second : none;
 }
 
 /// Which task each event stands for at each place of the program that waits for one.
 void HostWaits::follow_program(HostId host,
                                const Plan& plan,
                                std::vector<std::uint32_t>& launched) {
-  std::vector<std::uint32_t> last_in(plan.streams.size(), nobody);
-  constexpr std::uint32_t unknown = nobody - 1;  // no record in the plan
+  std::vector<std::uint32_t> last_in(plan.streams.size(), none);
+  constexpr std::uint32_t unknown = none - 1;  // no record in the plan
   std::vector<std::uint32_t> recorded(plan.event_count, unknown);
   const auto ended_later = [&](std::uint32_t a, std::uint32_t b) {
-    return a == nobody || (b != nobody && trace_.tasks[b].ended >= trace_.tasks[a].ended);
+    return a == none || (b != none && trace_.tasks[b].ended >= trace_.tasks[a].ended);
   };
   const std::vector<HostCall>& calls = plan.hosts[host].calls;
   for (std::uint32_t i = 0; i < calls.size(); ++i) {
@@ -105,7 +105,7 @@ void HostWaits::follow_program(HostId host,
     } else if (call.kind() == HostCallKind::graph_launch && call.graph() < launched.size()) {
       const DeviceGraph& graph = plan.graphs[call.graph()];
       if (launched[call.graph()] == graph.launch_count()) continue;
-      std::uint32_t last = nobody;
+      std::uint32_t last = none;
       for (const TaskId task : graph.tasks(launched[call.graph()]++)) {
         const std::uint32_t span = index_.span_of(task);
         if (ended_later(last, span)) last = span;
@@ -135,7 +135,7 @@ std::uint32_t HostWaits::awaited_task(const HostSpan& call, Time until) const {
         std::upper_bound(spans.begin(), spans.end(), call.ended, [&](Time time, std::uint32_t i) {
           return time < trace_.tasks[i].ended;
         });
-    return after == spans.begin() ? nobody : *(after - 1);
+    return after == spans.begin() ? none : *(after - 1);
   };
   const Thread& own = threads_[call.host.value()];
   if (call.what.kind() == HostCallKind::query) {
@@ -156,18 +156,18 @@ std::uint32_t HostWaits::awaited_task(const HostSpan& call, Time until) const {
 HostWaits::Release HostWaits::release_of(const HostSpan& call, Time until) const {
   if (concerns_message(call.what.kind())) {
     const std::uint32_t message = find_message(call.what);
-    if (message == nobody) return {};
+    if (message == none) return {};
     // The sender goes on when the bytes have left, which is before they arrive.
     return {.at = std::min(trace_.messages[message].arrived, call.ended),
-            .task = nobody,
+            .task = none,
             .message = message};
   }
   const std::uint32_t task = awaited_task(call, until);
-  if (task == nobody) return {};
+  if (task == none) return {};
   const Time ended = trace_.tasks[task].ended;
   if (call.what.kind() != HostCallKind::query && ended <= call.started) return {};
   // The clocks of a measured trace may differ by a little.
-  return {.at = std::min(ended, call.ended), .task = task, .message = nobody};
+  return {.at = std::min(ended, call.ended), .task = task, .message = none};
 }
 
 std::optional<HostWaits::Release> HostWaits::last_before(HostId host, Time time) const {
@@ -178,7 +178,7 @@ std::optional<HostWaits::Release> HostWaits::last_before(HostId host, Time time)
   });
   while (one != waits.begin()) {
     const Release release = release_of(**--one, time);
-    if (release.task != nobody || release.message != nobody) return release;
+    if (release.task != none || release.message != none) return release;
   }
   return std::nullopt;
 }
@@ -188,7 +188,7 @@ HostWaits::Place HostWaits::origin(std::uint32_t message) const {
   const Posts& both = posts_[message];
   // A message that left with its send was not held up by its receiver.
   const Time sent = both.sent.value_or(span.left);
-  // Nobody sent it: it was got, by the receiver's call.
+  // It was not sent but got, by the receiver's call.
   const bool got = !both.sent && both.received && *both.received <= span.left;
   const bool receiver = got || (both.received > sent && span.left > sent);
   return receiver ? Place{span.to, *both.received} : Place{span.from, sent};

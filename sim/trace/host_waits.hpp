@@ -16,13 +16,13 @@ namespace schedlab {
 /// come to a host.
 class HostWaits {
  public:
-  static constexpr std::uint32_t nobody = ReleaseIndex::nobody;
+  static constexpr std::uint32_t none = ReleaseIndex::none;
 
   /// The end of a wait: of the two causes one is known.
   struct Release {
-    Time at{};                       ///< from here on the host ran
-    std::uint32_t task = nobody;     ///< index in Trace::tasks
-    std::uint32_t message = nobody;  ///< index in Trace::messages
+    Time at{};                     ///< from here on the host ran
+    std::uint32_t task = none;     ///< index in Trace::tasks
+    std::uint32_t message = none;  ///< index in Trace::messages
   };
   /// A host at a moment.
   struct Place {

@@ -16,7 +16,7 @@ struct TensorLife {
   static constexpr std::uint32_t never = 0xFFFF'FFFFU;
 
   std::uint32_t first = never;  ///< its first writer; without one (an input) its first reader
-  std::uint32_t last = never;   ///< its last reader, or its last writer if nobody reads it
+  std::uint32_t last = never;   ///< its last reader, else its last writer
 };
 
 /// The life of one tensor, by the rules of TensorTable. `span_of`: index of the span of each task,

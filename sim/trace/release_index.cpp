@@ -24,13 +24,13 @@ void ReleaseIndex::index_spans(std::size_t devices) {
   for (const EventFlow& flow : trace_.flows) {
     streams = std::max<std::size_t>({streams, flow.from.value() + 1, flow.to.value() + 1});
   }
-  span_of_.assign(graph_.task_count(), nobody);
-  previous_.assign(trace_.tasks.size(), nobody);
+  span_of_.assign(graph_.task_count(), none);
+  previous_.assign(trace_.tasks.size(), none);
   by_device_.resize(devices);
   by_stream_.resize(streams);
   flows_to_.resize(streams);
 
-  std::vector<std::uint32_t> last(streams, nobody);
+  std::vector<std::uint32_t> last(streams, none);
   for (const std::uint32_t i : by_start_) {
     const TaskSpan& span = trace_.tasks[i];
     previous_[i] = last[span.stream.value()];
@@ -64,7 +64,7 @@ std::uint32_t ReleaseIndex::last_before(const std::vector<std::uint32_t>& spans,
       std::upper_bound(spans.begin(), spans.end(), time, [this](Time t, std::uint32_t i) {
         return t < trace_.tasks[i].ended;
       });
-  return after == spans.begin() ? nobody : *(after - 1);
+  return after == spans.begin() ? none : *(after - 1);
 }
 
 std::ptrdiff_t ReleaseIndex::released_until(const std::vector<const EventFlow*>& flows, Time time) {

@@ -15,7 +15,7 @@ namespace schedlab {
 /// are known by their index in Trace::tasks.
 class ReleaseIndex {
  public:
-  static constexpr std::uint32_t nobody = std::numeric_limits<std::uint32_t>::max();
+  static constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
 
   /// Both must outlive this. Cost   O(tasks * log tasks).
   ReleaseIndex(const Trace& trace, const TaskGraph& graph, std::size_t devices);
@@ -23,7 +23,7 @@ class ReleaseIndex {
   /// Indices of all spans by rising start, equal starts by rising index.
   [[nodiscard]] const std::vector<std::uint32_t>& by_start() const { return by_start_; }
   [[nodiscard]] std::size_t stream_count() const { return flows_to_.size(); }
-  /// nobody: the task is not in the trace.
+  /// none: the task is not in the trace.
   [[nodiscard]] std::uint32_t span_of(TaskId task) const { return span_of_[task]; }
   /// The span that started before this one in its stream.
   [[nodiscard]] std::uint32_t previous(std::uint32_t span) const { return previous_[span]; }
@@ -33,7 +33,7 @@ class ReleaseIndex {
   }
   [[nodiscard]] std::uint32_t last_in_stream(StreamId stream, Time time) const {
     return stream.value() < by_stream_.size() ? last_before(by_stream_[stream.value()], time)
-                                              : nobody;
+                                              : none;
   }
   /// Resolved waits of a stream by rising release.
   [[nodiscard]] const std::vector<const EventFlow*>& flows_to(StreamId stream) const {
@@ -47,13 +47,13 @@ class ReleaseIndex {
   void for_each_need(std::uint32_t index, Visitor visit) const {
     const TaskSpan& span = trace_.tasks[index];
     const auto offer = [&](std::uint32_t by) {
-      if (by == nobody || by == index || trace_.tasks[by].ended > span.started) return;
+      if (by == none || by == index || trace_.tasks[by].ended > span.started) return;
       visit(by);
     };
     for (const TaskId need : graph_.predecessors(span.task)) offer(span_of_[need]);
     const auto& flows = flows_to_[span.stream.value()];
     const std::uint32_t before = previous_[index];
-    const Time since = before == nobody ? Time{} : trace_.tasks[before].ended;
+    const Time since = before == none ? Time{} : trace_.tasks[before].ended;
     for (auto flow = flows.begin() + released_until(flows, span.started);
          flow != flows.begin() && (*--flow)->released >= since;) {
       offer(last_in_stream((*flow)->from, (*flow)->recorded));

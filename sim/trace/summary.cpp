@@ -3,7 +3,6 @@
 
 #include "sim/base/error.hpp"
 #include "sim/graph/matmul.hpp"
-#include "sim/machine/kernel_profile.hpp"
 #include "sim/pipeline/pipeline_work.hpp"
 #include "sim/trace/document.hpp"
 #include "sim/trace/tensor_life.hpp"
@@ -47,21 +46,6 @@ Duration count_graph_call(const Problem& problem,
 
 }  // namespace
 
-CostEvidence cost_evidence(const Problem& problem) {
-  const Device& device = problem.platform.devices[DeviceId{0}];
-  const CostEvidence of_device = cost_evidence(device);
-  if (of_device == CostEvidence::data_sheet || !device.profile->samples.empty()) return of_device;
-  const auto& operations = problem.graph.operations();
-  const bool measured =
-      std::any_of(operations.begin(), operations.end(), [&](const Operation& operation) {
-        return std::any_of(
-            operation.kernels.begin(), operation.kernels.end(), [&](const Kernel& kernel) {
-              return cost_evidence(kernel, device) == CostEvidence::calibrated;
-            });
-      });
-  return measured ? CostEvidence::calibrated : CostEvidence::data_sheet;
-}
-
 void Summarizer::Union::add(std::int64_t start, std::int64_t end) {
   const std::int64_t from = std::max(start, until);
   if (end <= from) return;
@@ -77,7 +61,7 @@ Summary Summarizer::summarize(const Problem& problem,
   summary.makespan = trace.makespan();
   summary.bounds = graph_bounds.of_plan(plan);
   collect_facts(problem);
-  summary.cost_evidence = cost_evidence(problem);
+  summary.cost_evidence = cost_evidence(problem.graph, problem.platform.devices[DeviceId{0}]);
   count_calls(problem, plan, summary);
   copy_times(trace);
   const std::span<const std::uint32_t> by_start = start_order_.by_time(starts_);

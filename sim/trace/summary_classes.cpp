@@ -85,7 +85,7 @@ void Summarizer::fill_shares(const Trace& trace, Summary& summary) const {
   for (const DeviceState& device : devices_) {
     busy += static_cast<double>(device.busy);
     host_bound += static_cast<double>(device.host_bound);
-    // Beside a kernel that alone holds all units there can be room for another: no more than all
+    // Beside a kernel that alone holds all units there can be units for another: no more than all
     // are in use.
     unit_time += std::min(device.unit_time, static_cast<double>(device.busy));
     summary.peak_memory = std::max(summary.peak_memory, Bytes{device.peak});

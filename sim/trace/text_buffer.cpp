@@ -79,7 +79,7 @@ TextBuffer& TextBuffer::microseconds(std::int64_t picoseconds) {
 TextBuffer& TextBuffer::rounded(double value, int decimals) {
   if (!std::isfinite(value)) return *this << '0';
   std::array<char, 400> digits;  // NOLINT(cppcoreguidelines-pro-type-member-init): written next
-  // Room for the largest double in fixed form.
+  // Space for the largest double in fixed form.
   const auto result = std::to_chars(
       digits.data(), digits.data() + digits.size(), value, std::chars_format::fixed, decimals);
   std::string_view number{digits.data(), static_cast<std::size_t>(result.ptr - digits.data())};

@@ -22,7 +22,7 @@ struct UtilizationPoint {
 /// The exact curve of a trace: one point per moment at which something changes, starting at 0, the
 /// last at the end of the trace. Host work does not count. Where kernels take units from one
 /// another only the mean share of each task is known: what their sum exceeds the device by is put
-/// where the same tasks ran and there was room (spread_cut_work), so that no work is lost.
+/// where the same tasks ran and units were free (spread_cut_work), so that no work is lost.
 ///
 /// Cost   O(tasks * log tasks); with shared units O(tasks * tasks that run at once).
 [[nodiscard]] std::vector<UtilizationPoint> utilization_over_time(const TraceDocument& document);

@@ -48,7 +48,7 @@ void WaitCauses::mark_graph_nodes() {
     for (std::uint32_t launch = 0; launch < graph.launch_count(); ++launch) {
       for (const TaskId task : graph.tasks(launch)) {
         const std::uint32_t span = index_.span_of(task);
-        if (span != ReleaseIndex::nobody) graph_node_[span] = true;
+        if (span != ReleaseIndex::none) graph_node_[span] = true;
       }
     }
   }
@@ -62,7 +62,7 @@ void WaitCauses::follow_graph_order() {
     std::vector<Time> stream_end(plan_.streams.size());
     const auto ran = [&](TaskId task, Time after) {
       const std::uint32_t span = index_.span_of(task);
-      if (span == ReleaseIndex::nobody) return after;
+      if (span == ReleaseIndex::none) return after;
       ordered_after_[span] = after;
       return trace_.tasks[span].ended;
     };
@@ -88,7 +88,7 @@ void WaitCauses::follow_graph_order() {
 void WaitCauses::follow_connections() {
   if (plan_.hosts.size() != 1) return;
   std::vector<std::uint32_t> opened(problem_.platform.device_count(), 0);
-  std::vector<std::uint32_t> connection_of(plan_.streams.size(), ReleaseIndex::nobody);
+  std::vector<std::uint32_t> connection_of(plan_.streams.size(), ReleaseIndex::none);
   std::vector<std::vector<Time>> free(problem_.platform.device_count());
   std::vector<Time> stream_end(plan_.streams.size());
   std::vector<std::size_t> next_flow(plan_.streams.size(), 0);
@@ -98,14 +98,14 @@ void WaitCauses::follow_connections() {
     const DeviceId device = plan_.streams[call.stream()].device;
     const std::uint32_t connections = problem_.platform.device(device).connections;
     if (connections == 0) continue;
-    if (connection_of[stream] == ReleaseIndex::nobody) {
+    if (connection_of[stream] == ReleaseIndex::none) {
       connection_of[stream] = opened[device.value()]++ % connections;
       free[device.value()].resize(connections);
     }
     Time& passed = free[device.value()][connection_of[stream]];
     if (call.kind() == HostCallKind::launch) {
       const std::uint32_t span = index_.span_of(call.task());
-      if (span == ReleaseIndex::nobody) continue;
+      if (span == ReleaseIndex::none) continue;
       connection_free_[span] = passed;
       passed = std::max(passed, trace_.tasks[span].started);
       stream_end[stream] = trace_.tasks[span].ended;
@@ -137,7 +137,7 @@ Time WaitCauses::end_of_latency(std::uint32_t index) const {
     return needs == Time{} ? end : std::max(end, needs + device.graph_node_gap);
   }
   const std::uint32_t before = index_.previous(index);
-  if (before != ReleaseIndex::nobody) {
+  if (before != ReleaseIndex::none) {
     end = std::max(end, trace_.tasks[before].ended + device.stream_gap);
   }
   index_.for_each_need(index, [&](std::uint32_t by) {

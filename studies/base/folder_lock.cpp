@@ -88,7 +88,7 @@ void FolderLock::take(const fs::path& folder) {
     throw InputError({.file = folder.string(),
                       .pointer = {},
                       .found = "a folder that another schedlab is writing" + holder,
-                      .expected = "a folder that nobody writes",
+                      .expected = "a folder that no process writes",
                       .hint = "wait for it to end, or use another --out"});
   }
 }

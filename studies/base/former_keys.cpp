@@ -117,6 +117,7 @@ std::span<const FormerKey> former_keys() {
       {"training", "/verified_rounds", "verified_iterations"},
       {"partition", "/most_replicas", "max_replicas"},
       {"partition", "/most_down_sets", "max_down_sets"},
+      {"recording", "/probes", "speed_checks"},
       {"baseline", "/workloads/*/variants/*/kernels_in_flight/most", "max"},
   };
   return keys;

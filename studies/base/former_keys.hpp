@@ -10,7 +10,7 @@ namespace schedlab {
 
 /// A key of a kind of file that has a new name. Files with the old one are read for one version.
 struct FormerKey {
-  std::string_view kind;  ///< of the file: "spec", "training", "partition", "baseline"
+  std::string_view kind;  ///< of the file: "spec", "training", "partition", "recording", "baseline"
   std::string_view at;    ///< JSON pointer with the old name; "*" is any place in a list
   std::string_view now;   ///< the new name
 };

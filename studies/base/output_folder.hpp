@@ -78,7 +78,6 @@ class OutputFolder {
  private:
   void tell(std::string_view step) const;
   void expect_usable();
-  void expect_ours() const;
   void remove_leftovers() const;
   void make_staging();
   void swap_in(bool replaces);

@@ -19,7 +19,7 @@ struct Terminal {
   std::ostream* data =
       nullptr;  ///< results that are a file's content, byte by byte; nullptr: `out`
   Leftovers* leftovers = nullptr;  ///< what to remove when the process is ended early
-  /// The signal that `stop` is from; 0: none came. nullptr: nobody says.
+  /// The signal that `stop` is from; 0: none came. nullptr: not known.
   const std::atomic<int>* stop_signal = nullptr;
 };
 

@@ -3,7 +3,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
-#include "studies/base/json_node.hpp"
+#include "sim/base/json_node.hpp"
 #include "studies/base/schema_check.hpp"
 
 #include <fmt/format.h>

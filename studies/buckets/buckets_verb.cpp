@@ -78,7 +78,7 @@ EpochExecution execution_of(const BucketsOptions& options) {
           .workers = options.workers,
           .host = options.host,
           .pin = options.pin,
-          .allocation = *tensor_allocation_from(options.allocate),
+          .allocation = enum_value<TensorAllocation>(options.allocate),
           .repetitions = options.repetitions};
 }
 

@@ -297,7 +297,7 @@ EmittedSource cuda_source(const EmittedPlan& emitted, std::optional<ProductPreci
     if (why.empty()) code = recurrent_code(spec, graph, *precision, capturing);
   }
   if (!why.empty()) {
-    code = stand_in_code(graph, emitted.problem->costs, capturing);
+    code = proxy_code(graph, emitted.problem->costs, capturing);
     if (emitted.recurrent) code.what += " (" + why + ")";
   }
   std::string what = code.what;

@@ -16,8 +16,8 @@ struct EmittedSource {
 };
 
 /// CUDA C++20 that makes the host calls of the plan: streams with their priorities, events, device
-/// graphs; tasks are real recurrent kernels, else stand-ins of their shape and time. Its main runs
-/// the plan beside all tasks on one stream, compares what they leave, and prints medians.
+/// graphs; tasks are real recurrent kernels, else proxy kernels of their shape and time. Its main
+/// runs the plan beside all tasks on one stream, compares what they leave, and prints medians.
 /// `precision`: of recurrent products; nullopt: the workload's type.
 /// Throws InfeasibleError for what cannot be emitted, naming it.
 [[nodiscard]] EmittedSource cuda_source(const EmittedPlan& emitted,

@@ -14,7 +14,7 @@ void* EmittedMemory::add(std::size_t bytes) {
   arrays_[at] = {.number = arrays_.size(), .bytes = bytes};
   constexpr std::uintptr_t apart = 4096;
   next_ += (bytes / apart + 2) * apart;
-  // An address of the emitted program's device, which nobody looks at here.
+  // An address of the emitted program's device, not read here.
   return reinterpret_cast<void*>(at);  // NOLINT(*-reinterpret-cast,performance-no-int-to-ptr)
 }
 

@@ -178,7 +178,7 @@ EmittedSource pytorch_source(const EmittedPlan& emitted) {
   expect_possible(emitted);
   std::string text = fmt::format(
       "# Emitted by schedlab {}.\n"
-      "\"\"\"A schedule as a program. With stand-ins: python FILE. With a module that "
+      "\"\"\"A schedule as a program. With proxy kernels: python FILE. With a module that "
       "schedlab.from_torch() read:\n"
       "\n"
       "    fast = PlannedModule(module.cuda(), *example)\n"
@@ -190,7 +190,7 @@ EmittedSource pytorch_source(const EmittedPlan& emitted) {
   text += tables(emitted) + "\n\n";
   text += emitted_text("planned");
   return {.text = std::move(text),
-          .what = "operators of a module (PlannedModule), or stand-ins of their shapes"};
+          .what = "operators of a module (PlannedModule), or proxy kernels of their shapes"};
 }
 
 }  // namespace schedlab

@@ -42,8 +42,6 @@ struct TaskCode {
 /// A function per operation that does work of its shape, or passes its time where only that is
 /// known, for the reader to put the real one in its place. Throws InfeasibleError for a product in
 /// a type that cuBLAS does not have, a collective, or a pageable copy that is captured.
-[[nodiscard]] TaskCode stand_in_code(const TaskGraph& graph,
-                                     const CostTable& costs,
-                                     bool capturing);
+[[nodiscard]] TaskCode proxy_code(const TaskGraph& graph, const CostTable& costs, bool capturing);
 
 }  // namespace schedlab

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
+#include "sim/base/json_node.hpp"
 #include "studies/base/former_keys.hpp"
-#include "studies/base/json_node.hpp"
 #include "studies/base/schema_check.hpp"
 #include "studies/execution/baseline.hpp"
 #include "workloads/models/recurrent/recurrent_entries.hpp"

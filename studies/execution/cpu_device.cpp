@@ -2,7 +2,7 @@
 #include "studies/execution/cpu_device.hpp"
 
 #include "calibration/cpu_bench.hpp"
-#include "calibration/drift_probe.hpp"
+#include "calibration/speed_check.hpp"
 #include "real_exec/cpu/cpu_executor.hpp"
 #include "real_exec/cpu/processor_name.hpp"
 #include "real_exec/recurrent/gemm.hpp"
@@ -105,15 +105,15 @@ class CpuDevice final : public ExecutionDevice {
   }
 
   /// With a profile of as many workers.
-  [[nodiscard]] bool make_probe() override {
-    if (profile_ != nullptr && probe_ == nullptr) {
-      probe_ = std::make_unique<CpuDriftProbe>(request_.workers, request_.pin, stop_);
+  [[nodiscard]] bool prepare_speed_check() override {
+    if (profile_ != nullptr && check_ == nullptr) {
+      check_ = std::make_unique<CpuSpeedCheck>(request_.workers, request_.pin, stop_);
     }
-    return probe_ != nullptr;
+    return check_ != nullptr;
   }
-  /// nullopt: the profile has none of the probe's kernels.
-  [[nodiscard]] std::optional<DriftReading> probe() override {
-    DriftReading reading = drift_reading(*profile_, probe_->measure());
+  /// nullopt: the profile has none of the speed check's kernels.
+  [[nodiscard]] std::optional<DriftReading> check_speed() override {
+    DriftReading reading = drift_reading(*profile_, check_->measure());
     if (reading.kinds.empty()) return std::nullopt;
     return reading;
   }
@@ -124,7 +124,7 @@ class CpuDevice final : public ExecutionDevice {
   CpuExecutor executor_;
   DeviceTraits traits_;
   std::shared_ptr<const KernelProfile> profile_;  // nullptr: nothing to compare with
-  std::unique_ptr<CpuDriftProbe> probe_;
+  std::unique_ptr<CpuSpeedCheck> check_;
 };
 
 }  // namespace

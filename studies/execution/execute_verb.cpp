@@ -63,7 +63,7 @@ DeviceRequest request_of(const ExecuteOptions& options) {
                         .pin = options.pin,
                         .as_calibrated = false,
                         .proxy = proxy_from(options.proxy),
-                        .allocation = *tensor_allocation_from(options.allocate),
+                        .allocation = enum_value<TensorAllocation>(options.allocate),
                         .precision = enum_from<CudaPrecision>(options.precision),
                         .products = cuda_products_of(options.products),
                         .debug_sync = options.debug_sync};
@@ -283,7 +283,7 @@ class ExecuteRun {
     const bool real = executor_.computes(0);
     std::string on = traits().title;
     std::string times;
-    std::string kernels = real ? "real kernels" : "stand-ins for the kernels";
+    std::string kernels = real ? "real kernels" : "proxy kernels";
     if (traits().sees_blocks) {
       on = fmt::format("{} workers, host {}", traits().workers, options_.host);
       times = fmt::format("\n  utilization {:.1f} %, recording took {:.2f} % of the workers' time",

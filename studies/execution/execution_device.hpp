@@ -84,10 +84,11 @@ class ExecutionDevice {
   /// What the tasks of a problem do here; `spec` is that of a recurrent workload, else nullopt.
   [[nodiscard]] virtual PreparedWork make_work(const PreparedProblem& problem,
                                                const std::optional<RecurrentSpec>& spec) = 0;
-  /// Makes what probe() needs, which takes longer than a probe. False: its speed cannot be told.
-  [[nodiscard]] virtual bool make_probe() { return false; }
-  /// As Measurer::probe(), after make_probe().
-  [[nodiscard]] virtual std::optional<DriftReading> probe() { return std::nullopt; }
+  /// Makes what check_speed() needs, which takes longer than a check. False: its speed cannot be
+  /// told.
+  [[nodiscard]] virtual bool prepare_speed_check() { return false; }
+  /// As Measurer::check_speed(), after prepare_speed_check().
+  [[nodiscard]] virtual std::optional<DriftReading> check_speed() { return std::nullopt; }
 };
 
 /// What `calibrate` asks of a device's bench.

@@ -19,8 +19,8 @@ namespace {
 
 /// Traces that are held while measuring: enough for the median not to be lost.
 constexpr std::size_t held_traces = 9;
-/// Share of the time for probes between rounds, those at the ends of groups apart.
-constexpr double max_probing = 0.03;
+/// Share of the time for speed checks between rounds, those at the ends of groups apart.
+constexpr double max_checking = 0.03;
 
 /// A number in [0, size) for each place, in seeded random order (Fisher and Yates).
 std::vector<std::size_t> shuffled(std::size_t size, Rng& rng) {
@@ -105,19 +105,19 @@ class GroupRun {
 };
 
 /// Asks the device for its speed between rounds, within a share of the time.
-class Probes {
+class SpeedChecks {
  public:
-  Probes(Measurer& measurer, Measurements& into) : measurer_(measurer), into_(into) {}
+  SpeedChecks(Measurer& measurer, Measurements& into) : measurer_(measurer), into_(into) {}
 
   /// `always`: whatever it takes.
   void between_rounds(std::size_t group, std::uint32_t round, bool always) {
     if (!answers_) return;
     const double now = seconds();
-    if (!always && spent_s_ > max_probing * now) return;
+    if (!always && spent_s_ > max_checking * now) return;
     try {
-      auto reading = measurer_.probe();
+      auto reading = measurer_.check_speed();
       answers_ = reading.has_value();
-      if (reading) into_.probes.push_back({group, round, now, std::move(*reading)});
+      if (reading) into_.speed_checks.push_back({group, round, now, std::move(*reading)});
     } catch (const Interrupted&) {  // the next round will be, too
       answers_ = false;
     }
@@ -178,12 +178,12 @@ Measurements measure_interleaved(Measurer& measurer,
   const OtherLoad load;
   Rng rng(request.seed);
   std::uint64_t done = 0;
-  Probes probes(measurer, result);
+  SpeedChecks speed_checks(measurer, result);
   for (std::size_t index = 0; index < groups.size(); ++index) {
     const std::vector<Measurable>& group = groups[index];
     if (group.empty()) continue;
     measurer.begin_group();
-    probes.between_rounds(index, 0, true);
+    speed_checks.between_rounds(index, 0, true);
     GroupRun runs(measurer, group, result, request.kept_traces, stop);
     const std::uint32_t rounds = request.warm_up + request.repetitions;
     for (std::uint32_t round = 0; round < rounds && result.complete; ++round) {
@@ -193,7 +193,7 @@ Measurements measure_interleaved(Measurer& measurer,
       if (observer && result.complete) observer(done);
       const std::uint32_t next = round + 1;
       const std::uint32_t kept = next < request.warm_up ? 0 : next - request.warm_up;
-      if (result.complete) probes.between_rounds(index, kept, next == rounds);
+      if (result.complete) speed_checks.between_rounds(index, kept, next == rounds);
     }
     for (const Measurable& one : group) {
       keep_nearest_traces(result.scenarios[one.scenario], request.kept_traces);

@@ -52,7 +52,7 @@ class Measurer {
   /// How fast the device is at this moment, against when it was calibrated; nullopt where that
   /// cannot be told. Takes some milliseconds.
   /// Throws Interrupted.
-  [[nodiscard]] virtual std::optional<DriftReading> probe() { return std::nullopt; }
+  [[nodiscard]] virtual std::optional<DriftReading> check_speed() { return std::nullopt; }
 };
 
 /// One kept run of a scenario, in the order of running.
@@ -65,13 +65,13 @@ struct RunRecord {
 };
 
 /// The device's speed between two rounds.
-struct ProbeRecord {
+struct SpeedCheck {
   std::size_t group = 0;
   std::uint32_t round = 0;  ///< the kept round that follows; the number of rounds after the last
   double at_s = 0;          ///< since the start of the measurement
   DriftReading reading;
 
-  friend bool operator==(const ProbeRecord&, const ProbeRecord&) = default;
+  friend bool operator==(const SpeedCheck&, const SpeedCheck&) = default;
 };
 
 /// Everything that was measured of one scenario.
@@ -92,7 +92,7 @@ struct Measurements {
   std::uint32_t workers = 0;  ///< and where the host ran: what plans were prepared for; 0: nothing
   std::string host;
   std::vector<MeasuredScenario> scenarios;  ///< by scenario
-  std::vector<ProbeRecord> probes;          ///< in the order of time; empty: the device has none
+  std::vector<SpeedCheck> speed_checks;     ///< in the order of time; empty: the device has none
   std::optional<double> other_load;         ///< share of the cores that went to other processes
   bool complete = true;                     ///< false: stopped before the end
 };
@@ -118,7 +118,7 @@ using MeasureObserver = std::function<void(std::uint64_t done)>;
 /// Runs each group's scenarios round by round, each round in a new seeded random order, so that
 /// what drifts on the machine meets all of a group alike. Before the first and after the last round
 /// of a group, and between rounds as long as that takes less than 3 % of the time, the device's
-/// speed is probed. `scenarios` of the grid in all. A round
+/// speed is checked. `scenarios` of the grid in all. A round
 /// that is stopped in the middle is dropped: all scenarios of a group have the same rounds, but for
 /// those that failed.
 [[nodiscard]] Measurements measure_interleaved(Measurer& measurer,

@@ -201,7 +201,8 @@ ScenarioExecutor::Measured ScenarioExecutor::measured(std::uint64_t scenario,
 DeviceMeasurer::DeviceMeasurer(ScenarioSpace& space,
                                std::unique_ptr<ExecutionDevice> device,
                                const StopFlag* stop)
-    : executor_(space, std::move(device), stop), has_probe_(executor_.device().make_probe()) {}
+    : executor_(space, std::move(device), stop),
+      checks_speed_(executor_.device().prepare_speed_check()) {}
 
 std::string DeviceMeasurer::device() const {
   const DeviceTraits& device = executor_.traits();
@@ -225,8 +226,8 @@ MeasuredRun DeviceMeasurer::measure(const MeasureRequest& request) {
   return measured;
 }
 
-std::optional<DriftReading> DeviceMeasurer::probe() {
-  return has_probe_ ? executor_.device().probe() : std::nullopt;
+std::optional<DriftReading> DeviceMeasurer::check_speed() {
+  return checks_speed_ ? executor_.device().check_speed() : std::nullopt;
 }
 
 }  // namespace schedlab

@@ -47,9 +47,9 @@ class ScenarioExecutor {
   /// with findings and for what the device does not have; `out` is filled also then, if the run has
   /// begun.
   /// Where tasks spin and the spec has `variability`, run i takes the durations of sample i, so
-  /// that scenarios that run in turn meet the same; nobody is told of them.
+  /// that scenarios that run in turn meet the same; not observed.
   void execute(std::uint64_t scenario, TaskTiming timing, Execution& out);
-  /// Who is told of the launches of later runs; must outlive them. nullptr: nobody.
+  /// Who is told of the launches of later runs; must outlive them. nullptr: none.
   void observe(LaunchObserver* observer) { device_->executor().run_options().observer = observer; }
 
   /// Gives back what was made for the scenarios so far, their tasks' data above all.
@@ -105,11 +105,11 @@ class DeviceMeasurer final : public Measurer {
   [[nodiscard]] MeasuredRun measure(const MeasureRequest& request) override;
   /// Weights and activations of the last group's workload are given back.
   void begin_group() override { executor_.forget(); }
-  [[nodiscard]] std::optional<DriftReading> probe() override;
+  [[nodiscard]] std::optional<DriftReading> check_speed() override;
 
  private:
   ScenarioExecutor executor_;
-  bool has_probe_;
+  bool checks_speed_;
   Execution run_;
 };
 

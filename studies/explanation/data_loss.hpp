@@ -11,8 +11,8 @@
 
 namespace schedlab {
 
-/// A stretch of a profile in which nodes of device graphs are missing: nobody knows when its device
-/// was busy, and when idle.
+/// A stretch of a profile in which nodes of device graphs are missing: it is unknown when its
+/// device was busy, and when idle.
 struct UnreliableStretch {
   Time from{};
   Time to{};

@@ -327,7 +327,7 @@ Platform measured_platform(const TaskGraph& graph,
     const Time others = std::exchange(until, std::max(until, span.ended));
     const Time submitted = std::min(span.submitted, span.started);
     const std::uint32_t before = index.previous(i);
-    const Time stream = before == ReleaseIndex::nobody ? Time{} : trace.tasks[before].ended;
+    const Time stream = before == ReleaseIndex::none ? Time{} : trace.tasks[before].ended;
     Time event{};
     index.for_each_need(i, [&](std::uint32_t by) {
       if (trace.tasks[by].stream != span.stream) event = std::max(event, trace.tasks[by].ended);

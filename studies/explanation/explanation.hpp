@@ -21,7 +21,7 @@ struct Explanation {
   ExplainedRun run;
   Metrics metrics;
   Attribution attribution;
-  std::optional<WhatIfTable> what_if;            ///< nullopt: nobody asked
+  std::optional<WhatIfTable> what_if;            ///< nullopt: not asked for
   std::shared_ptr<const RunDifference> against;  ///< from another run; nullptr: likewise
   std::optional<Sensitivity> sensitivity{};      ///< with what_if, of a simulated run of few tasks
 };

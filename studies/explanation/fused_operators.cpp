@@ -73,8 +73,8 @@ bool takes_as_it_comes(TaskKind kind) {
 }
 
 /// `becomes`: the fused operator of each task. Of a tensor that one of its tasks makes, the others
-/// of kinds that take it as it comes read it from there; if nobody else reads it, it is not written
-/// either.
+/// of kinds that take it as it comes read it from there; if it has no other readers, it is not
+/// written either.
 SavedTraffic saved_traffic(const TaskGraph& graph, const IdVector<TaskId, TaskId>& becomes) {
   SavedTraffic saved{IdVector<TaskId, Bytes>(graph.task_count()),
                      IdVector<TaskId, Bytes>(graph.task_count())};

@@ -22,8 +22,8 @@ struct FusedRun {
 /// them was: between them the host does nothing else with that stream, and does not wait for the
 /// device. A fused operator takes as long as its parts together, on the units of their
 /// time-weighted mean, less what it need not move: a tensor that one part writes and others, all
-/// point-wise or reductions, read is not read again, and not written if nobody else reads it. With
-/// its traffic the time of a part shrinks down to what its computing takes, as far as the cost
+/// point-wise or reductions, read is not read again, and not written if it has no other readers.
+/// With its traffic the time of a part shrinks down to what its computing takes, as far as the cost
 /// model says what that is (Estimate::compute_share); each keeps its kernel's floor.
 ///
 /// `sleeps_are_work`: a sleep is what the host does anyway, and not a wait by which it decides; it

@@ -48,8 +48,8 @@ std::vector<std::string> notes_of(const ImportedTrace& trace, const Reconstructe
 }
 
 /// When tasks were submitted: with the return of the call that launched them, but with its begin if
-/// they started, or the host waited for them, before it returned. Of what nobody is seen to launch
-/// nothing is known: nobody waited for its submission.
+/// they started, or the host waited for them, before it returned. Of what has no recorded launch
+/// nothing is known: its submission was not waited for.
 void tell_submissions(const ImportedTrace& imported,
                       const ReconstructedTrace& order,
                       const IdVector<TaskId, ReplayModel::Origin>& origins,

@@ -61,7 +61,7 @@ struct ChangeForm {
                                          const TaskGraph* dependencies = nullptr);
 
 /// May a profile that names its device so be of the machine's device? Both names have the model:
-/// "A100". Where either has no number in it, nobody knows, and it may.
+/// "A100". Where either has no number in it, that is unknown, and it may.
 [[nodiscard]] bool may_be_device(std::string_view profiled, std::string_view machine);
 
 /// How many times faster a machine runs a kernel than another one: by the ratio of their peak rates

@@ -104,9 +104,7 @@ Fields<ReplayReport> report_fields() {
     }
     return all;
   };
-  static constexpr std::array<std::string_view, 4> modes{
-      "copied_launches", "copied_host_work", "generated_host", "calibrated"};
-  return {{"mode", [](const R& r) { return to_string(r.mode); }, {.words = modes}},
+  return {{"mode", [](const R& r) { return r.mode; }},
           {"cost_evidence", [](const R& r) { return r.evidence(); }},
           {"from_us", [](const R& r) { return r.model.from; }},
           {"iterations", [](const R& r) { return r.model.split.iterations; }},

@@ -28,12 +28,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-ReplayMode strength_of(const std::string& word) {
-  if (const auto mode = replay_mode_from(word)) return *mode;
+ReplayMode mode_of(const std::string& word) {
+  if (const auto mode = enum_from<ReplayMode>(word)) return *mode;
   throw InputError({.file = "--mode",
                     .pointer = "",
                     .found = word,
-                    .expected = "copied_launches, copied_host_work, generated_host or calibrated",
+                    .expected = fmt::format("{}", fmt::join(enum_names<ReplayMode>(), ", ")),
                     .hint = ""});
 }
 
@@ -188,7 +188,7 @@ std::vector<std::string> write_files(const fs::path& folder,
 }  // namespace
 
 int run(const ReplayOptions& options, const Terminal& terminal) {
-  const ReplayMode mode = strength_of(options.mode);
+  const ReplayMode mode = mode_of(options.mode);
   expect_policy(options);
   const ImportedRun imported = load_imported_run({options.traces.begin(), options.traces.end()},
                                                  options.assume_like_siblings);

@@ -13,7 +13,7 @@
 namespace schedlab {
 namespace {
 
-/// Of all but the last layer: who reads it is the next one, and nobody else.
+/// Of all but the last layer: the next one is their only reader.
 bool chain_of(const LayerGraph& graph) {
   return std::all_of(graph.layers.ids().begin(), graph.layers.ids().end(), [&](LayerId id) {
     const std::vector<LayerId>& inputs = graph.layers[id].inputs;

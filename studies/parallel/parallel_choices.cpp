@@ -106,37 +106,42 @@ void ParallelSpace::add_layouts(std::int64_t tensor_parallel) {
   const auto lanes = std::max(static_cast<std::uint32_t>(tensor_parallel), expert_parallel_);
   const std::uint32_t share = spec_.devices / lanes;
   for (std::uint32_t replicas = 1; replicas <= share; ++replicas) {
-    if (!allows(spec_.replicas, replicas) || spec_.batch % (replicas * expert_parallel_) != 0) {
-      continue;
-    }
+    const std::int64_t shares = std::int64_t{replicas} * expert_parallel_;
+    if (!allows(spec_.replicas, replicas) || spec_.batch % shares != 0) continue;
     for (std::uint32_t places = 1; places <= share / replicas; ++places) {
       if (spec_.use_all && replicas * places != share) continue;
       for (const std::int64_t chunks : spec_.virtual_stages) {
         const std::int64_t stages = chunks * places;
-        if ((chunks > 1 && places == 1) || !allows(spec_.stages, stages) ||
-            stages > static_cast<std::int64_t>(layer_count_)) {
+        if (!allows(spec_.stages, stages) || stages > static_cast<std::int64_t>(layer_count_)) {
           continue;
         }
-        for (const std::string& placement : spec_.placement) {
-          // Another order of one stage each, or of stages on a single rank, is none.
-          if ((placement == "v" && chunks < 2) ||
-              (placement == "bidirectional" && (chunks > 1 || places < 2))) {
-            continue;
-          }
-          add_microbatches({.replicas = replicas,
-                            .stages = static_cast<std::uint32_t>(stages),
-                            .virtual_stages = static_cast<std::uint32_t>(chunks),
-                            .tensor_parallel = static_cast<std::uint32_t>(tensor_parallel),
-                            .expert_parallel = expert_parallel_,
-                            .placement = placement});
-        }
+        add_placements({.replicas = replicas,
+                        .stages = static_cast<std::uint32_t>(stages),
+                        .virtual_stages = static_cast<std::uint32_t>(chunks),
+                        .tensor_parallel = static_cast<std::uint32_t>(tensor_parallel),
+                        .expert_parallel = expert_parallel_});
       }
     }
   }
 }
 
+void ParallelSpace::add_placements(ParallelChoice choice) {
+  const std::uint32_t chunks = choice.virtual_stages;
+  const std::uint32_t places = choice.places();
+  if (chunks > 1 && places == 1) return;
+  for (const std::string& placement : spec_.placement) {
+    // Another order of one stage each, or of stages on a single rank, is none.
+    if ((placement == "v" && chunks < 2) ||
+        (placement == "bidirectional" && (chunks > 1 || places < 2))) {
+      continue;
+    }
+    choice.placement = placement;
+    add_microbatches(choice);
+  }
+}
+
 void ParallelSpace::add_microbatches(ParallelChoice choice) {
-  const std::int64_t share = spec_.batch / (choice.replicas * choice.expert_parallel);
+  const std::int64_t share = spec_.batch / (std::int64_t{choice.replicas} * choice.expert_parallel);
   const std::int64_t fixed = file_samples_ > 0 ? file_samples_ : fixed_option("samples");
   for (std::int64_t m = 1; m <= share; ++m) {
     if (share % m != 0 || !allows(spec_.microbatches, m)) continue;

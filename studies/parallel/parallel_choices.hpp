@@ -76,6 +76,7 @@ class ParallelSpace {
   [[nodiscard]] std::shared_ptr<const CostedLayers> make(std::int64_t samples,
                                                          std::int64_t tensor_parallel) const;
   void add_layouts(std::int64_t tensor_parallel);
+  void add_placements(ParallelChoice choice);
   void add_microbatches(ParallelChoice choice);
   void add_memory_choices(ParallelChoice choice);
   [[nodiscard]] bool has_collectives(const ParallelChoice& choice) const;

@@ -5,9 +5,9 @@
 #include "hw_models/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
+#include "sim/base/json_node.hpp"
 #include "sim/base/spelling.hpp"
 #include "studies/base/former_keys.hpp"
-#include "studies/base/json_node.hpp"
 #include "studies/base/schema_check.hpp"
 #include "studies/partition/joined_layer_times.hpp"
 #include "workloads/pipeline/layer_workloads.hpp"
@@ -109,10 +109,7 @@ class SpecReader {
     }
     rules.overlapped = root_.value("transfers", "added") == "overlapped";
     rules.microbatches = root_.value("microbatches", rules.microbatches);
-    const auto& words = in_flight_names();
-    const std::string in_flight = root_.value("in_flight", "later_stages");
-    rules.in_flight =
-        static_cast<InFlight>(std::find(words.begin(), words.end(), in_flight) - words.begin());
+    rules.in_flight = enum_value<InFlight>(root_.value("in_flight", "later_stages"));
     rules.parameter_copies = root_.value("parameter_copies", rules.parameter_copies);
     request.max_replicas = root_.value("max_replicas", request.max_replicas);
     request.use_all = root_.value("use_all", false);

@@ -18,7 +18,7 @@
 namespace schedlab {
 namespace {
 
-/// Nobody could read a picture of more, and their kernels are gigabytes of JSON.
+/// A picture of more is unreadable, and their kernels are gigabytes of JSON.
 constexpr std::size_t max_shown_layers = 5000;
 
 RunFiles write_partition_files(const std::filesystem::path& folder, const PartitionStudy& study) {

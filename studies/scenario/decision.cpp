@@ -13,7 +13,7 @@ namespace {
 /// By PathBound: who it is, and what a change of it does.
 struct Decider {
   std::string_view who;
-  std::string_view change;  ///< with room for how much; empty: none that a user can make
+  std::string_view change;  ///< with how much; empty: none that a user can make
 };
 constexpr std::array<Decider, path_bound_count> deciders{
     {{"the device", "kernels that take 1 % less shorten the run by {:.2f} %"},
@@ -40,7 +40,7 @@ std::string who_decides(const TraceCriticalPath& path) {
     parts +=
         fmt::format("{}{} {:.1f} %", parts.empty() ? "" : ", ", deciders.at(i).who, 100 * part);
   }
-  return fmt::format("nobody decides alone: {} of the makespan", parts);
+  return fmt::format("no single part decides: {} of the makespan", parts);
 }
 
 }  // namespace schedlab

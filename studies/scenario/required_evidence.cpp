@@ -60,7 +60,7 @@ std::string lacking_evidence(const std::string& required, const Problem& problem
                       .expected = "data_sheet or calibrated",
                       .hint = {}});
   }
-  const CostEvidence has = cost_evidence(problem);
+  const CostEvidence has = cost_evidence(problem.graph, problem.platform.devices[DeviceId{0}]);
   if (has >= *level) return {};
   const std::string kernels = kernels_of_data_sheets(problem);
   return fmt::format("kernel times on {} are of evidence {}, not {}{}{}",

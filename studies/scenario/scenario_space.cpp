@@ -21,7 +21,7 @@ constexpr std::uint64_t known_launches = 1U << 12U;
 /// In place of a launch mode, in the key of a problem: workers take tasks themselves, eagerly.
 constexpr std::uint64_t no_host = ~std::uint64_t{0};
 
-/// Do its workers take tasks themselves, so that what a host's calls cost is nobody's concern?
+/// Do its workers take tasks themselves, so that what a host's calls cost does not matter?
 bool has_no_host(const Policy& policy) {
   const TaskGraph nothing;
   const Platform platform = ideal_platform();

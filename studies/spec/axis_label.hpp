@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/base/json_node.hpp"
 #include "sim/sweep/table.hpp"
-#include "studies/base/json_node.hpp"
 
 #include <filesystem>
 #include <string>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "studies/base/json_node.hpp"
+#include "sim/base/json_node.hpp"
 
 #include <cstdint>
 #include <string>

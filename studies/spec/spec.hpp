@@ -2,7 +2,7 @@
 #pragma once
 
 #include "sim/base/enum_names.hpp"
-#include "studies/base/json_node.hpp"
+#include "sim/base/json_node.hpp"
 #include "studies/spec/adaptive.hpp"
 
 #include <cstdint>

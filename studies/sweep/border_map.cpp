@@ -138,14 +138,14 @@ void BorderMap::refine() {
 bool BorderMap::needs_halving(Cell& cell) const {
   if (!divisible(cell.box)) return false;
   if (cell.parent) {
-    cell.settled = settings_.interpolate && fits(*cell.parent);
+    cell.interpolated = settings_.interpolate && fits(*cell.parent);
     cell.parent.reset();
   }
   std::set<std::uint32_t> regions;
   Lattice(*this, cell.box).for_each_known([&](const MapPlace&, const MapOutcome& outcome) {
     regions.insert(outcome.region);
   });
-  return regions.size() > 1 && !(cell.settled && fits(cell.box));
+  return regions.size() > 1 && !(cell.interpolated && fits(cell.box));
 }
 
 void BorderMap::halve(const Box& box, std::vector<Cell>& into) const {

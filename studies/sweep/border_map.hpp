@@ -77,7 +77,7 @@ class BorderMap {
   struct Cell {
     Box box;
     std::optional<Box> parent{};  ///< until it has been looked whether that fits
-    bool settled = false;         ///< interpolation between its corners is trusted
+    bool interpolated = false;    ///< interpolation between its corners is trusted
   };
   class Lattice;
 

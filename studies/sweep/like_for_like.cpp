@@ -76,7 +76,7 @@ void LikeForLikeRuns::add_to(ScenarioResult& result,
     } catch (const Interrupted&) {
       throw;
     } catch (const std::runtime_error&) {
-      // Not even the graph can be made so: nobody in this case can have it.
+      // Not even the graph can be made so: no scenario of this case can have it.
     }
   }
 }

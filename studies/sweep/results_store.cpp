@@ -48,7 +48,7 @@ struct ResultsStore::Database {
   Database(const std::filesystem::path& path, SqliteDatabase::Mode mode) : sqlite(path, mode) {}
 
   void write_layout(const ResultsHeader& header, bool sampled) {
-    sqlite.execute("PRAGMA journal_mode=MEMORY; BEGIN");  // nobody reads it under this name
+    sqlite.execute("PRAGMA journal_mode=MEMORY; BEGIN");  // it is not read under this name
     sqlite.execute(fmt::format("PRAGMA user_version={}", schema_version));
     sqlite.execute("CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT)");
     sqlite.execute("CREATE TABLE axes(name TEXT, path TEXT, number_of_values INTEGER)");

@@ -109,7 +109,7 @@ Shard shard_of(const std::string& text, const Environment& environment) {
 
 Shard shard_of(const std::string& text) {
   return shard_of(text, [](const char* name) -> std::optional<std::string> {
-    const char* const value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nobody sets any
+    const char* const value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): none is ever set
     return value == nullptr ? std::nullopt : std::optional<std::string>{value};
   });
 }

@@ -23,7 +23,7 @@ class SqliteDatabase {
   /// Throws InputError if the file cannot be opened.
   SqliteDatabase(const std::filesystem::path& path, Mode mode);
 
-  /// Runs statements without results. Throws InfeasibleError, which says so where there is no room.
+  /// Runs statements without results. Throws InfeasibleError, which says so where the disk is full.
   void execute(const std::string& sql);
   [[nodiscard]] bool in_transaction() const;
   /// Is there a write-ahead log beside the file?

@@ -30,7 +30,7 @@ struct SweepPictures {
 
 /// plots/*.svg along the axes, timelines/*.svg and report.html of a finished sweep; adds the names
 /// to `files`. Returns the comparison in sentences. Sweeps of more than 20,000 scenarios get a
-/// notice instead of plots: nobody can read them.
+/// notice instead of plots: they are unreadable.
 [[nodiscard]] std::vector<std::string> draw_sweep(const SweepPictures& sweep, RunFiles& files);
 
 /// Of the case that is furthest from it: its shortest makespan over its certified bound, less 1;

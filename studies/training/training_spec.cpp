@@ -5,8 +5,8 @@
 #include "real_exec/training/idx_samples.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
+#include "sim/base/json_node.hpp"
 #include "studies/base/former_keys.hpp"
-#include "studies/base/json_node.hpp"
 #include "studies/base/schema_check.hpp"
 #include "studies/training/parameter_file.hpp"
 
@@ -49,11 +49,8 @@ TrainingData data_from(const Json& json,
 }
 
 NetLayerSpec layer_from(const Json& json) {
-  const auto& kinds = enum_names<NetLayerKind>();
   NetLayerSpec layer;
-  const std::string kind = json.at("kind");
-  layer.kind =
-      static_cast<NetLayerKind>(std::find(kinds.begin(), kinds.end(), kind) - kinds.begin());
+  layer.kind = enum_value<NetLayerKind>(json.at("kind").get_ref<const std::string&>());
   layer.name = json.value("name", "");
   layer.units = json.value("units", layer.units);
   layer.kernel = json.value("kernel", layer.kernel);
@@ -114,10 +111,7 @@ class TrainingReader {
     training.setting.seed = seed;
     training.setting.recompute = root_.value("recompute", false);
     training.by_layer = root_.value("passes", "whole") == "layers";
-    const auto& compressions = compression_names();
-    const std::string compression = root_.value("compression", "none");
-    training.compression = static_cast<Compression>(
-        std::find(compressions.begin(), compressions.end(), compression) - compressions.begin());
+    training.compression = enum_value<Compression>(root_.value("compression", "none"));
     if (root_.contains("optimizer")) {
       const Json& json = root_.at("optimizer");
       OptimizerSpec& optimizer = training.setting.optimizer;

@@ -190,7 +190,7 @@ std::string training_spec_schema() {
                      "of one stage: parameters, gradients, optimizer state and what "
                      "micro-batches under way keep; no limit if left out"}}},
                   {"compression",
-                   {{"enum", compression_names()},
+                   {{"enum", enum_names<Compression>()},
                     {"description",
                      "of activations and gradients between ranks, with a loss: half or about a "
                      "quarter of the bytes; none if left out"}}},

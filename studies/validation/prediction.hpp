@@ -70,7 +70,7 @@ struct DrawRequest {
 
 /// A prediction as it would have been had the machine's speed of the measurement been known.
 struct PredictionAtSpeed {
-  DriftReading reading;  ///< median of the probes of the scenario's group
+  DriftReading reading;  ///< median of the speed checks of the scenario's group
   Trace trace;
   IdVector<TaskId, Duration> durations;  ///< isolated
   std::vector<double> draws_us;          ///< as PredictedScenario's, with this reading and no other

@@ -4,9 +4,11 @@
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 #include "sim/base/gzip.hpp"
+#include "sim/base/json_document.hpp"
 #include "sim/plan/plan_json.hpp"
 #include "sim/trace/chrome_json.hpp"
 #include "sim/trace/document.hpp"
+#include "studies/base/former_keys.hpp"
 #include "studies/base/output_folder.hpp"
 #include "studies/base/version.hpp"
 #include "studies/validation/validation_fields.hpp"
@@ -16,6 +18,8 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <sstream>
+#include <string_view>
 #include <utility>
 
 namespace schedlab {
@@ -70,15 +74,15 @@ Json scenario_json(const fs::path& folder,
   return entry;
 }
 
-Json probe_json(const ProbeRecord& probe) {
+Json speed_check_json(const SpeedCheck& check) {
   Json kinds = Json::object();
-  for (const DriftReading::Factors& factors : probe.reading.kinds) {
+  for (const DriftReading::Factors& factors : check.reading.kinds) {
     kinds[std::string{to_string(factors.kind)}] = {{"one_unit", factors.one_unit},
                                                    {"all_units", factors.all_units}};
   }
-  return {{"group", probe.group},
-          {"round", probe.round},
-          {"at_s", probe.at_s},
+  return {{"group", check.group},
+          {"round", check.round},
+          {"at_s", check.at_s},
           {"kinds", std::move(kinds)}};
 }
 
@@ -102,15 +106,19 @@ std::string recorded_spec(const RecordingFacts& facts) {
 }
 
 /// Every mistake in recording.json is an InputError with its pointer.
-class RecordingFile {
+class RecordingFile : public JsonDocument {
  public:
-  explicit RecordingFile(fs::path folder)
-      : folder_(std::move(folder)), file_((folder_ / recording_file).string()) {
-    const std::string text = read_file(file_);
+  /// `notes`, if any, gets a line for each key that has a new name.
+  explicit RecordingFile(fs::path folder, std::ostream* notes = nullptr)
+      : JsonDocument((folder / recording_file).string()), folder_(std::move(folder)) {
+    const std::string file = (folder_ / recording_file).string();
+    const std::string text = with_new_keys(read_file(file), "recording", file, notes);
     try {
-      root_ = Json::parse(text);
-    } catch (const Json::parse_error&) {
-      fail("", "a file that is not JSON", "a recording of schedlab validate");
+      root_ = Json::parse(text);  // keys in the order of the file
+    } catch (const Json::parse_error& error) {
+      fail(json_text_place(text, error.byte == 0 ? 0 : error.byte - 1),
+           "a syntax error",
+           "a recording of schedlab validate");
     }
     if (!root_.is_object() || root_.value("schedlab", "") != "recording") {
       fail("/schedlab", "no recording", "\"recording\"");
@@ -135,20 +143,11 @@ class RecordingFile {
     }
   }
 
-  [[noreturn]] void fail(const std::string& pointer,
-                         const std::string& found,
-                         const std::string& expected,
-                         const std::string& hint = {}) const {
-    throw InputError(
-        {.file = file_, .pointer = pointer, .found = found, .expected = expected, .hint = hint});
-  }
-
   [[nodiscard]] const fs::path& folder() const { return folder_; }
   [[nodiscard]] const Json& root() const { return root_; }
 
  private:
   fs::path folder_;
-  std::string file_;
   Json root_;
 };
 
@@ -159,12 +158,17 @@ class RecordingReader {
                   const Grid& grid,
                   const std::vector<PredictedScenario>& predicted,
                   std::vector<std::string>& notices)
-      : file_(folder), grid_(grid), predicted_(predicted), notices_(notices) {}
+      : file_(folder, &notes_), grid_(grid), predicted_(predicted), notices_(notices) {
+    constexpr std::string_view prefix = "note: ";
+    for (std::string line; std::getline(notes_, line);) {
+      notices_.push_back(line.substr(prefix.size()));
+    }
+  }
 
   [[nodiscard]] Measurements read() {
     file_.guarded([this] {
       read_facts();
-      read_probes();
+      read_speed_checks();
       const Json& scenarios = file_.root().at("scenarios");
       for (std::size_t i = 0; i < scenarios.size(); ++i) {
         read_scenario(scenarios[i], fmt::format("/scenarios/{}", i));
@@ -191,29 +195,29 @@ class RecordingReader {
     result_.scenarios.resize(grid_.size());
   }
 
-  /// A recording of a machine that was not probed has none.
-  void read_probes() {
-    if (!file_.root().contains("probes")) return;
-    const Json& probes = file_.root().at("probes");
-    for (std::size_t i = 0; i < probes.size(); ++i) {
-      const Json& entry = probes[i];
-      ProbeRecord probe{.group = entry.at("group").get<std::size_t>(),
-                        .round = entry.at("round").get<std::uint32_t>(),
-                        .at_s = entry.at("at_s").get<double>(),
-                        .reading = {}};
+  /// A recording of a machine that had no speed checks has none.
+  void read_speed_checks() {
+    if (!file_.root().contains("speed_checks")) return;
+    const Json& checks = file_.root().at("speed_checks");
+    for (std::size_t i = 0; i < checks.size(); ++i) {
+      const Json& entry = checks[i];
+      SpeedCheck check{.group = entry.at("group").get<std::size_t>(),
+                       .round = entry.at("round").get<std::uint32_t>(),
+                       .at_s = entry.at("at_s").get<double>(),
+                       .reading = {}};
       for (const auto& [kind, factors] : entry.at("kinds").items()) {
         const auto& kinds = enum_names<TaskKind>();
-        const std::string pointer = fmt::format("/probes/{}/kinds/{}", i, kind);
+        const std::string pointer = fmt::format("/speed_checks/{}/kinds/{}", i, kind);
         if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) {
           file_.fail(pointer, "an unknown kind", fmt::format("one of {}", fmt::join(kinds, ", ")));
         }
         const auto one = factors.at("one_unit").get<double>();
         const auto all = factors.at("all_units").get<double>();
         if (!(one > 0) || !(all > 0)) file_.fail(pointer, "a factor of 0 or less", "above 0");
-        probe.reading.kinds.push_back(
+        check.reading.kinds.push_back(
             {.kind = enum_value<TaskKind>(kind), .one_unit = one, .all_units = all});
       }
-      result_.probes.push_back(std::move(probe));
+      result_.speed_checks.push_back(std::move(check));
     }
   }
 
@@ -292,6 +296,7 @@ class RecordingReader {
     }
   }
 
+  std::stringstream notes_;
   RecordingFile file_;
   const Grid& grid_;
   const std::vector<PredictedScenario>& predicted_;
@@ -325,7 +330,9 @@ std::vector<std::string> write_recording(const fs::path& folder,
             {"other_load", measured.other_load ? Json(*measured.other_load) : Json(nullptr)},
             {"complete", measured.complete}};
   if (facts.ends_synchronized) root["ends_synchronized"] = true;
-  for (const ProbeRecord& probe : measured.probes) root["probes"].push_back(probe_json(probe));
+  for (const SpeedCheck& check : measured.speed_checks) {
+    root["speed_checks"].push_back(speed_check_json(check));
+  }
   root["scenarios"] = Json::array();
   for (std::uint64_t scenario = 0; scenario < measured.scenarios.size(); ++scenario) {
     root["scenarios"].push_back(

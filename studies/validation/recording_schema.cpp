@@ -33,7 +33,7 @@ std::string recording_schema() {
   for (const std::string& kind : enum_names<TaskKind>()) {
     kinds[kind] = schema::whole_object({{"one_unit", a("number")}, {"all_units", a("number")}});
   }
-  const Json probe = schema::whole_object(
+  const Json check = schema::whole_object(
       {{"group", count()},
        {"round", count()},
        {"at_s", a("number")},
@@ -63,9 +63,9 @@ std::string recording_schema() {
                                             {"other_load", maybe("number")},
                                             {"complete", a("boolean")},
                                             {"ends_synchronized", a("boolean")},
-                                            {"probes", list_of(probe)},
+                                            {"speed_checks", list_of(check)},
                                             {"scenarios", list_of(scenario)}},
-                                           {"ends_synchronized", "probes"}))
+                                           {"ends_synchronized", "speed_checks"}))
       .dump(2);
 }
 

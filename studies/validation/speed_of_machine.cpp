@@ -12,44 +12,44 @@ namespace schedlab {
 SpeedOfMachine::SpeedOfMachine(const Measurements& measured) : measured_(measured) {
   if (!known()) return;
   std::vector<double> overall;
-  for (const ProbeRecord& probe : measured.probes) overall.push_back(probe.reading.overall());
+  for (const SpeedCheck& check : measured.speed_checks) overall.push_back(check.reading.overall());
   median_ = median(overall);
 }
 
 std::optional<DriftReading> SpeedOfMachine::of_group(std::size_t group) const {
   std::vector<DriftReading> readings;
-  for (const ProbeRecord& probe : measured_.probes) {
-    if (probe.group == group) readings.push_back(probe.reading);
+  for (const SpeedCheck& check : measured_.speed_checks) {
+    if (check.group == group) readings.push_back(check.reading);
   }
   if (readings.empty()) return std::nullopt;
   return median_reading(readings);
 }
 
-bool SpeedOfMachine::far(const ProbeRecord& probe) const {
-  return std::abs(probe.reading.overall() / median_ - 1) > disturbed_by;
+bool SpeedOfMachine::far(const SpeedCheck& check) const {
+  return std::abs(check.reading.overall() / median_ - 1) > disturbed_by;
 }
 
 bool SpeedOfMachine::disturbed(std::size_t group, std::uint32_t round) const {
-  const ProbeRecord* before = nullptr;
-  for (const ProbeRecord& probe : measured_.probes) {
-    if (probe.group != group) continue;
-    if (probe.round > round) return far(probe) || (before != nullptr && far(*before));
-    before = &probe;
+  const SpeedCheck* before = nullptr;
+  for (const SpeedCheck& check : measured_.speed_checks) {
+    if (check.group != group) continue;
+    if (check.round > round) return far(check) || (before != nullptr && far(*before));
+    before = &check;
   }
   return before != nullptr && far(*before);
 }
 
 SpeedSummary SpeedOfMachine::summary(const std::vector<std::uint32_t>& rounds) const {
   SpeedSummary result;
-  result.probes = measured_.probes.size();
+  result.checks = measured_.speed_checks.size();
   if (!known()) return result;
   std::vector<double> one;
   std::vector<double> all;
   std::vector<double> overall;
-  for (const ProbeRecord& probe : measured_.probes) {
-    one.push_back(probe.reading.one_unit());
-    all.push_back(probe.reading.all_units());
-    overall.push_back(probe.reading.overall());
+  for (const SpeedCheck& check : measured_.speed_checks) {
+    one.push_back(check.reading.one_unit());
+    all.push_back(check.reading.all_units());
+    overall.push_back(check.reading.overall());
   }
   std::sort(overall.begin(), overall.end());
   result.one_unit = median(one);

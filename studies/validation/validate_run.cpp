@@ -209,7 +209,7 @@ class ValidateRun {
                                  .host = enum_from<HostPlacement>(options_.host),
                                  .pin = options_.pin,
                                  .proxy = proxy_from(options_.proxy),
-                                 .allocation = *tensor_allocation_from(options_.allocate),
+                                 .allocation = enum_value<TensorAllocation>(options_.allocate),
                                  .products = cuda_products_of(options_.products)},
                                 space_);
       ends_synchronized_ = device->kind->ends_synchronized;
@@ -242,7 +242,7 @@ class ValidateRun {
     progress.finish();
   }
 
-  /// At the speed that the probes say the machine had: beside the predictions, never in their
+  /// At the speed that the speed checks say the machine had: beside the predictions, never in their
   /// place.
   void predict_drifted() {
     const SpeedOfMachine machine{measured_};
@@ -379,7 +379,9 @@ class ValidateRun {
     write_picture(folder, "makespans", makespans_picture(report), files);
     write_picture(folder, "error_by_policy", policies_picture(report), files);
     write_picture(folder, "error_budget", budget_picture(report), files);
-    if (!measured_.probes.empty()) write_picture(folder, "speed", speed_picture(report), files);
+    if (!measured_.speed_checks.empty()) {
+      write_picture(folder, "speed", speed_picture(report), files);
+    }
     if (validation.probabilities.count > 0) {
       write_picture(folder, "reliability", reliability_picture(report), files);
     }
@@ -420,7 +422,7 @@ class ValidateRun {
   std::optional<Baselines> library_;
   std::vector<PredictedScenario> predicted_;
   Measurements measured_;
-  std::vector<std::optional<PredictionAtSpeed>> at_speed_;  // by scenario; empty: not probed
+  std::vector<std::optional<PredictionAtSpeed>> at_speed_;  // by scenario; empty: not checked
   std::vector<std::string> warnings_;
 };
 

@@ -141,7 +141,9 @@ class Validator {
                                          .alone = &alone.at(run.scenario.problem->graph.get()),
                                          .noise_floor = from_us(half)});
     outcome.predicted_us = to_us(outcome.comparison.predicted);
-    outcome.predicted_evidence = cost_evidence(predicted.run->problem());
+    const Problem problem = predicted.run->problem();
+    outcome.predicted_evidence =
+        cost_evidence(problem.graph, problem.platform.devices[DeviceId{0}]);
     outcome.measured_us = to_us(outcome.comparison.measured);
     outcome.error = outcome.comparison.error;
     outcome.changed_decisions = changed_decisions(run.plan, measured.plans);

@@ -24,7 +24,8 @@ struct MemoryOutcome {
   double error = 0;  ///< predicted / measured - 1
 };
 
-/// The prediction as it would have been at the machine's speed during the measurement, from probes.
+/// The prediction as it would have been at the machine's speed during the measurement, from speed
+/// checks.
 struct OutcomeAtSpeed {
   double predicted_us = 0;
   double error = 0;                      ///< predicted / measured - 1
@@ -59,8 +60,8 @@ struct ScenarioOutcome {
   std::optional<MemoryOutcome> memory;
   std::optional<Interval> predicted_90;    ///< of the median, us; nullopt: not calibrated
   std::optional<Interval> run_90;          ///< of a single run, us
-  std::optional<OutcomeAtSpeed> at_speed;  ///< nullopt: the machine was not probed
-  /// nullopt: not probed, or fewer than min_undisturbed runs.
+  std::optional<OutcomeAtSpeed> at_speed;  ///< nullopt: the machine had no speed checks
+  /// nullopt: not checked, or fewer than min_undisturbed runs.
   std::optional<UndisturbedOutcome> undisturbed;
   /// Share of tasks behind another one on their stream than predicted, median of the kept runs;
   /// nullopt: all was decided before the run.
@@ -97,7 +98,7 @@ struct PairOutcome {
   double measured_ratio = 0;
   bool decidable = false;              ///< the 95 % intervals of the two medians do not overlap
   bool right = false;                  ///< the predicted order is the measured one
-  std::optional<bool> right_at_speed;  ///< the order at the speed of the measurement, if probed
+  std::optional<bool> right_at_speed;  ///< the order at the speed of the measurement, if checked
   std::optional<double> probability;   ///< that the first is faster: share of draws, ties half
 };
 
@@ -173,7 +174,7 @@ struct Validation {
 
 /// All statistics. `predicted` and `measured.scenarios` by scenario. `baseline`: name of a
 /// registered policy that speed-ups refer to, where a group has it. `seed`: of the bootstrap.
-/// `at_speed`: by scenario, predictions at the speed of the measurement; empty: not probed.
+/// `at_speed`: by scenario, predictions at the speed of the measurement; empty: not checked.
 [[nodiscard]] Validation validate(
     const ScenarioSpace& space,
     const std::vector<PredictedScenario>& predicted,

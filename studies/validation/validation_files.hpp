@@ -74,7 +74,7 @@ struct ValidationReport {
 [[nodiscard]] std::string policies_picture(const ValidationReport& report);
 /// The error budget of each scenario.
 [[nodiscard]] std::string budget_picture(const ValidationReport& report);
-/// The machine's speed over the measurement, from probes.
+/// The machine's speed over the measurement, from speed checks.
 [[nodiscard]] std::string speed_picture(const ValidationReport& report);
 /// Predicted and observed P(A faster than B).
 [[nodiscard]] std::string reliability_picture(const ValidationReport& report);

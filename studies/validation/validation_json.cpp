@@ -47,11 +47,11 @@ Fields<ProbabilityScore> score_fields() {
   return {{"pairs", &P::count}, {"brier", &P::brier}, {"bins", &P::bins, bin}};
 }
 
-/// Only where there are probes of the machine's speed.
+/// Only where there are speed checks.
 Fields<Validation> speed_fields() {
   using S = SpeedSummary;
   using V = Validation;
-  const Fields<S> probes{{"probes", &S::probes},
+  const Fields<S> checks{{"checks", &S::checks},
                          {"one_unit", &S::one_unit},
                          {"all_units", &S::all_units},
                          {"overall", &S::overall},
@@ -59,7 +59,7 @@ Fields<Validation> speed_fields() {
                          {"overall_p95", &S::p95},
                          {"rounds", &S::rounds},
                          {"disturbed_rounds", &S::disturbed}};
-  return {inlined<V>(&V::speed, probes),
+  return {inlined<V>(&V::speed, checks),
           {"makespan_error", &V::at_speed, error_fields()},
           {"makespan_error_undisturbed", &V::undisturbed, error_fields()},
           {"order_right",
@@ -171,7 +171,7 @@ Fields<Validation> order_summary_fields() {
           {"kendall_tau_group_median", &V::group_tau, or_null},
           {"regret_mean", &V::mean_regret},
           {"regret_max", &V::max_regret},
-          when<V>([](const V& v) { return v.speed.probes > 0; }, {"speed", itself, speed_fields()}),
+          when<V>([](const V& v) { return v.speed.checks > 0; }, {"speed", itself, speed_fields()}),
           when<V>(&V::calibrated, interval_fields()),
           breakdown_fields()};
 }

@@ -131,9 +131,9 @@ std::string budget_picture(const ValidationReport& report) {
 std::string speed_picture(const ValidationReport& report) {
   Series one{.name = "one core", .points = {}};
   Series all{.name = "all cores together", .points = {}};
-  for (const ProbeRecord& probe : report.measured.probes) {
-    one.points.push_back({.x = probe.at_s, .y = probe.reading.one_unit()});
-    all.points.push_back({.x = probe.at_s, .y = probe.reading.all_units()});
+  for (const SpeedCheck& check : report.measured.speed_checks) {
+    one.points.push_back({.x = check.at_s, .y = check.reading.one_unit()});
+    all.points.push_back({.x = check.at_s, .y = check.reading.all_units()});
   }
   LineFigure figure;
   figure.title = "Speed of the machine during the measurement";

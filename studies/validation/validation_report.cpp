@@ -157,14 +157,14 @@ class ValidationPage {
 
   void write_speed() {
     const SpeedSummary& speed = all_.speed;
-    if (speed.probes == 0) return;
+    if (speed.checks == 0) return;
     page_.heading("How fast was the machine?");
     page_.paragraph(fmt::format(
         "Between the rounds the same kernels ran again {} times. They took {:.2f} times as long as "
         "when the machine was calibrated on one core, {:.2f} times on all cores together "
-        "(medians); nine of ten probes were between {:.2f} and {:.2f}. {} of {} rounds were "
-        "disturbed: a probe beside them was more than {:.0f} % off the median.",
-        speed.probes,
+        "(medians); nine of ten speed checks were between {:.2f} and {:.2f}. {} of {} rounds were "
+        "disturbed: a speed check beside them was more than {:.0f} % off the median.",
+        speed.checks,
         speed.one_unit,
         speed.all_units,
         speed.p5,
@@ -183,7 +183,8 @@ class ValidationPage {
     figure(speed_picture);
     note(
         "The errors \"at the speed of the measurement\" above are of the same predictions with "
-        "kernel times multiplied by what the probes say; no validated run has a part in that.");
+        "kernel times multiplied by what the speed checks say; no validated run has a part in "
+        "that.");
   }
 
   void write_launch() {
@@ -403,7 +404,7 @@ class ValidationPage {
         "the same time; host: the device waits for the host; gaps: pauses between tasks; noise: "
         "the part of the rest within the uncertainty of the median; rest: the critical paths of "
         "the two runs differ; drift: the machine was faster or slower than when it was calibrated, "
-        "by the probes.");
+        "by the speed checks.");
     figure(budget_picture);
   }
 

@@ -46,14 +46,17 @@ Fields<PredictedScenario> prediction_fields() {
       return percentile(draws, share);
     };
   };
-  return when<P>(
-      [](const P& p) { return p.run != nullptr; },
-      {{"tasks", [](const P& p) { return p.run->trace.tasks.size(); }},
-       {"predicted_us", [](const P& p) { return to_us(p.run->trace.makespan()); }},
-       {"predicted_evidence", [](const P& p) { return cost_evidence(p.run->problem()); }},
-       {"predicted_us_p5", draw(0.05)},
-       {"predicted_us_p95", draw(0.95)},
-       {"inside_calibrated_range", &P::in_calibrated_range}});
+  return when<P>([](const P& p) { return p.run != nullptr; },
+                 {{"tasks", [](const P& p) { return p.run->trace.tasks.size(); }},
+                  {"predicted_us", [](const P& p) { return to_us(p.run->trace.makespan()); }},
+                  {"predicted_evidence",
+                   [](const P& p) {
+                     const Problem problem = p.run->problem();
+                     return cost_evidence(problem.graph, problem.platform.devices[DeviceId{0}]);
+                   }},
+                  {"predicted_us_p5", draw(0.05)},
+                  {"predicted_us_p95", draw(0.95)},
+                  {"inside_calibrated_range", &P::in_calibrated_range}});
 }
 
 /// Two scenarios of a group.

@@ -52,14 +52,15 @@ std::vector<std::string> validation_warnings(const ValidationReport& report) {
                     100 * all.spread));
   }
   const SpeedSummary& speed = all.speed;
-  if (speed.probes > 0 &&
+  if (speed.checks > 0 &&
       (std::abs(speed.overall - 1) > much_drift || speed.p95 / speed.p5 - 1 > much_change)) {
     warnings.push_back(fmt::format(
         "The machine was not as fast as when it was calibrated: the same kernels took {:.2f} times "
-        "as long (median of {} probes), between {:.2f} and {:.2f} times in nine of ten. What that "
+        "as long (median of {} speed checks), between {:.2f} and {:.2f} times in nine of ten. What "
+        "that "
         "does to the errors is \"drift\" in the error budget.",
         speed.overall,
-        speed.probes,
+        speed.checks,
         speed.p5,
         speed.p95));
   }

@@ -18,7 +18,7 @@ struct Options {
   std::string json;                        ///< --json=FILE: the table as data
 };
 
-/// Also initialises Google Benchmark. Throws std::runtime_error for a flag nobody knows.
+/// Also initialises Google Benchmark. Throws std::runtime_error for an unknown flag.
 [[nodiscard]] Options read_options(int argc, char** argv);
 
 }  // namespace schedlab::bench

@@ -56,7 +56,7 @@ void expect_starts(const std::string& what, const Trace& trace, const Bench& ben
   }
 }
 
-/// Nobody gets a time for a wrong answer.
+/// A wrong answer gets no time.
 void check_answers(Bench& bench) {
   const LstmScene& scene = bench.scene;
   const std::int64_t fifo = ideal_fifo(bench.bare, bench.started).makespan;

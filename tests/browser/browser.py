@@ -98,7 +98,7 @@ class Browser:
         self.frame()
 
     def js(self, expression):
-        """Its value, once it is settled."""
+        """Its value, once it is resolved."""
         answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         if "exceptionDetails" in answer:
             raise AssertionError(answer["exceptionDetails"].get("exception", {}).get("description", expression))

@@ -59,7 +59,8 @@ TEST_CASE("a device that is what it is believed to be agrees in every rule that 
     CHECK((one.verdict == RuleVerdict::agrees || one.verdict == RuleVerdict::not_measured));
   }
   CHECK(rule(sheet, "connections").value == 8.0);
-  // `fluid` has no places of blocks, and no room beside a kernel that has its slots; `blocks` does.
+  // `fluid` has no places of blocks, and no capacity beside a kernel that has its slots; `blocks`
+  // does.
   CHECK(rule(sheet, "empty_units_first").verdict == RuleVerdict::not_measured);
   CHECK(rule(sheet, "empty_units_first").assumed == 1.0);
   CHECK(rule(sheet, "priority_blocking").verdict == RuleVerdict::not_measured);
@@ -243,9 +244,9 @@ TEST_CASE("products are measured in every layout, in the cache and from memory")
 
 TEST_CASE("a chain from memory writes over the cache first and uses each operand once") {
   const Kernel product = gemm_kernel(64, 1024, 4096, DataType::fp32, false);
-  const DeviceProbe hot = graph_chain(5, product);
+  const Microbenchmark hot = graph_chain(5, product);
   CHECK(hot.graph.task_count() == 5);
-  const DeviceProbe cold = graph_chain(5, {"gemm_nt", product}, Bytes{100 << 20});
+  const Microbenchmark cold = graph_chain(5, {"gemm_nt", product}, Bytes{100 << 20});
   REQUIRE(cold.graph.task_count() == 6);
   CHECK(cold.graph.operation(TaskId{0}).bytes_written() == Bytes{100 << 20});
   std::set<std::int16_t> layers;
@@ -328,21 +329,22 @@ class AskedOfADevice final : public DeviceBench {
   [[nodiscard]] const SmLimits& limits() const override {
     return h200_.platform.devices[DeviceId{0}].sm_limits;
   }
-  void run(const DeviceProbe& probe, const std::function<bool(const ProbeRun&)>& again) override {
-    CHECK(check(probe.graph, h200_.platform, probe.plan).empty());
+  void run(const Microbenchmark& benchmark,
+           const std::function<bool(const BenchRun&)>& again) override {
+    CHECK(check(benchmark.graph, h200_.platform, benchmark.plan).empty());
     backend_.times.clear();
-    if (probe.time_tasks) {
-      for (const TaskId task : probe.graph.tasks()) {
+    if (benchmark.time_tasks) {
+      for (const TaskId task : benchmark.graph.tasks()) {
         const Time ended{task.value() * 1us};
         backend_.times.push_back({.task = task, .started = ended, .ended = ended});
       }
     }
-    DeviceExecutor executor{backend_,
-                            {.timing = probe.time_tasks ? TaskTiming::events : TaskTiming::none}};
+    DeviceExecutor executor{
+        backend_, {.timing = benchmark.time_tasks ? TaskTiming::events : TaskTiming::none}};
     Execution execution;
-    ProbeRun made;
+    BenchRun made;
     do {
-      executor.run(probe.graph, probe.plan, execution);
+      executor.run(benchmark.graph, benchmark.plan, execution);
       made.trace = execution.trace;
       ++runs;
     } while (again(made));
@@ -363,7 +365,7 @@ class AskedOfADevice final : public DeviceBench {
 
 }  // namespace
 
-TEST_CASE("every probe is a plan without findings that an executor of devices takes") {
+TEST_CASE("every microbenchmark is a plan without findings that an executor of devices takes") {
   for (const DeviceExperiment& experiment : device_experiments()) {
     CAPTURE(experiment.name);
     AskedOfADevice bench;

@@ -54,16 +54,17 @@ class StreamsAlone final : public DeviceBench {
     return facts;
   }
   [[nodiscard]] const SmLimits& limits() const override { return bench_.limits(); }
-  void run(const DeviceProbe& probe, const std::function<bool(const ProbeRun&)>& again) override {
-    if (!probe.plan.graphs.empty()) throw InfeasibleError("no device graphs");
-    bench_.run(probe, again);
+  void run(const Microbenchmark& benchmark,
+           const std::function<bool(const BenchRun&)>& again) override {
+    if (!benchmark.plan.graphs.empty()) throw InfeasibleError("no device graphs");
+    bench_.run(benchmark, again);
   }
 
  private:
   SimulatedDeviceBench bench_;
 };
 
-RuleReading read(std::vector<RuleReading> (*measure)(DeviceBench&, const ProbeEffort&),
+RuleReading read(std::vector<RuleReading> (*measure)(DeviceBench&, const BenchEffort&),
                  std::string_view name,
                  const Platform& platform,
                  double variation = 0) {
@@ -75,7 +76,7 @@ RuleReading read(std::vector<RuleReading> (*measure)(DeviceBench&, const ProbeEf
   return *found;
 }
 
-double value(std::vector<RuleReading> (*measure)(DeviceBench&, const ProbeEffort&),
+double value(std::vector<RuleReading> (*measure)(DeviceBench&, const BenchEffort&),
              std::string_view name,
              const Platform& platform,
              double variation = 0) {
@@ -254,9 +255,10 @@ class WorkConserving final : public DeviceBench {
   explicit WorkConserving(Platform platform) : inner_(std::move(platform)) {}
   [[nodiscard]] DeviceFacts facts() const override { return inner_.facts(); }
   [[nodiscard]] const SmLimits& limits() const override { return inner_.limits(); }
-  void run(const DeviceProbe& probe, const std::function<bool(const ProbeRun&)>& again) override {
-    inner_.run(probe, [&](const ProbeRun& run) {
-      ProbeRun other = run;
+  void run(const Microbenchmark& benchmark,
+           const std::function<bool(const BenchRun&)>& again) override {
+    inner_.run(benchmark, [&](const BenchRun& run) {
+      BenchRun other = run;
       TaskSpan& small = other.trace.tasks.back();
       small.ended = small.submitted + small.duration() + 2us;
       return again(other);

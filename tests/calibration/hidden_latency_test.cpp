@@ -40,12 +40,13 @@ class MeasuredBench final : public DeviceBench {
   [[nodiscard]] const SmLimits& limits() const override {
     return platform_.device(DeviceId{0}).sm_limits;
   }
-  void run(const DeviceProbe& probe, const std::function<bool(const ProbeRun&)>& again) override {
-    const CostTable costs{probe.graph, platform_, model_};
-    ProbeRun made;
+  void run(const Microbenchmark& benchmark,
+           const std::function<bool(const BenchRun&)>& again) override {
+    const CostTable costs{benchmark.graph, platform_, model_};
+    BenchRun made;
     do {
       simulator_.run_into(
-          {probe.graph, platform_, costs}, probe.plan, {.record_hosts = true}, made.trace);
+          {benchmark.graph, platform_, costs}, benchmark.plan, {.record_hosts = true}, made.trace);
     } while (again(made));
   }
 

@@ -99,7 +99,7 @@ TEST_CASE(
   CHECK(slow_downs[2].factor == 1.0);
 }
 
-TEST_CASE("interference: stand-ins of every kind, some beyond any core's own caches") {
+TEST_CASE("interference: proxy kernels of every kind, some beyond any core's own caches") {
   std::set<TaskKind> kinds;
   std::int64_t most = 0;
   for (const Kernel& kernel : interference_kernels(true)) {

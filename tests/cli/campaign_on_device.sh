@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The campaign script as on a machine with a CUDA device, without one: nvidia-smi and the program are stand-ins. Sections
+# The campaign script as on a machine with a CUDA device, without one: nvidia-smi and the program are fakes. Sections
 # come in their order with the device's arguments, which the real program must take; a section that hangs is ended and
 # the next one starts; libraries are found among Python's packages; results are packed.
 #   campaign_on_device.sh PROGRAM CAMPAIGN_SCRIPT MACHINE_FILE NVIDIA_SMI FOLDER

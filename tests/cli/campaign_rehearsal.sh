@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Dress rehearsal of a campaign on a borrowed machine, which is taken away at any time and keeps nothing: nvidia-smi is a
-# stand-in, and so is the device, whose place this computer's cores take with a small network; predictions, measurements,
+# fake, and so is the device, whose place this computer's cores take with a small network; predictions, measurements,
 # recordings, reports are real. Killed at random moments (all processes, SIGKILL), a campaign must leave a summary and
 # archives that can be read and are small enough to come back, and from them must go on to its end on a bare machine.
 # SCHEDLAB_REHEARSAL_KILLS: how often it is killed (3).
@@ -168,7 +168,7 @@ start "$folder/out_short" --minutes 0.1 --resume "$folder/home"
 wait "$!" || fail "a campaign that has too little time failed"
 grep -q '| sequences | not run: no time left |' "$folder/home/summary.md" || fail "what is left out is not named"
 grep -q '^no time was left for: .*sequences' "$folder/output" || fail "what is left out is not said"
-export STAND_IN_DEVICE="NVIDIA H100"
+export FAKE_DEVICE="NVIDIA H100"
 start "$folder/out_other" --resume "$folder/home"
 ! wait "$!" || fail "the archive of an H200 goes on on an H100"
 grep -q 'has a campaign on nvidia_h200, and this is nvidia_h100' "$folder/output" || fail "no reason"

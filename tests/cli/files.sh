@@ -53,7 +53,7 @@ expect 0 '' "$program" sweep <(cat one.json) --out swept_pipe
 mkfifo fifo
 (cat graph.dot >fifo &)
 expect 0 '' "$program" graph fifo
-expect 2 'found a pipe that nobody writes to' "$program" graph fifo
+expect 2 'found a pipe without a writer' "$program" graph fifo
 
 # Devices and sizes.
 for verb in graph import explain; do

@@ -57,7 +57,7 @@ FILES = {
     "CMakePresets.json": '{"configurePresets": [{"name": "dev"}]}',
     "docs/README.md": "# Index\n\n[page](page.md)\n",
     "docs/page.md": PAGE,
-    "docs/alone.md": "# Nobody lists this page\n",
+    "docs/alone.md": "# A page without a link\n",
     "docs/shown.png": "",
     "docs/unused.png": "",
     "docs/reference/command_line.md": REFERENCE,

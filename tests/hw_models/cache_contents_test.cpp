@@ -136,7 +136,7 @@ TEST_CASE("without the units' caches nothing is near, not even what a task has j
   CHECK(near_sum(contents.shares(stack.layer_by_layer())) == 0);
 }
 
-TEST_CASE("what a task adds into is found like what it reads, what it only writes takes room") {
+TEST_CASE("what a task adds into is found like what it reads, what it only writes takes capacity") {
   TaskGraphBuilder builder;
   Kernel product = gemm_kernel(250, 1000, 1, DataType::fp32, true);
   product.bytes_read = Bytes{1'000'000};

@@ -18,7 +18,7 @@ namespace {
 using namespace testing;
 
 TEST_CASE("A scale leaves 4 % beyond its data, and nothing beyond zero") {
-  // 10 to 60: 2 of room at both ends, so 8 to 62 over 540 pixels are 10 pixels each.
+  // 10 to 60: 2 of margin at both ends, so 8 to 62 over 540 pixels are 10 pixels each.
   const Scale middle{{10, 60}, false, 100, 640};
   CHECK(middle.at(8) == doctest::Approx(100));
   CHECK(middle.at(35) == doctest::Approx(370));

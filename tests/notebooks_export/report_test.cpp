@@ -174,7 +174,7 @@ TEST_CASE("A numeric axis that only some cases have gets its lines, without a na
   CHECK(occurrences(plots[0].svg, ">ordered<") == 0);
 }
 
-TEST_CASE("Axes without room for panels are fixed at values that stand together in some case") {
+TEST_CASE("Axes without space for panels are fixed at values that stand together in some case") {
   Table table;
   table.columns = {{"k", ColumnRole::axis},
                    {"a", ColumnRole::axis},

@@ -63,7 +63,7 @@ TEST_CASE("A viewer has the tasks of each stream by start, as differences of 7 b
   // 50, 300, 63: 100, 600, 126 are 64 | D8 04 | 7E.
   CHECK(shown.at("duration") == "ZNgEfg==");
   // The third waits for the event after the first, which is one place on (-1 as 01); the first for
-  // nobody known (00); the second for the first before it in its stream (1 as 02).
+  // none known (00); the second for the first before it in its stream (1 as 02).
   CHECK(shown.at("by") == "AQAC");
   // run_start 0, dependency 1 (as 02), stream_order 2 (as 04).
   CHECK(shown.at("cause") == "AgAE");
@@ -73,11 +73,11 @@ TEST_CASE("A viewer has the tasks of each stream by start, as differences of 7 b
 TEST_CASE("Given releases are shown as they are") {
   const TraceDocument document = three_tasks();
   const ViewedRun run{.document = &document,
-                      .releases = {{TaskRelease::nobody, PathCause::host},
+                      .releases = {{TaskRelease::none, PathCause::host},
                                    {0, PathCause::resource},
                                    {1, PathCause::dependency}}};
   const auto data = data_of(timeline_html({&run, 1}));
-  // third: two places on (-2 as 03); first: nobody; second: one back (as 02).
+  // third: two places on (-2 as 03); first: none; second: one back (as 02).
   CHECK(data.at("runs").at(0).at("by") == "AwAC");
   // dependency 1, host 3, resource 4: 02 06 08.
   CHECK(data.at("runs").at(0).at("cause") == "AgYI");

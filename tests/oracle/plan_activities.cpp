@@ -87,12 +87,12 @@ class Translation {
     }
   }
   void add_launch(Stream& stream, TaskId task) {
-    Set room;
+    Set slot;
     const std::uint32_t depth = host_.launch_queue_depth;
     if (depth != 0 && stream.tasks.size() >= depth) {
-      room = {stream.tasks[stream.tasks.size() - depth]};
+      slot = {stream.tasks[stream.tasks.size() - depth]};
     }
-    const Set arrived = arrival(host_.costs.launch, room);
+    const Set arrived = arrival(host_.costs.launch, slot);
     result_.submitted.push_back(host_done_);
     const std::uint32_t run =
         dag_.add(problem_.costs.duration(task), stream.resource, both(stream.next_may, arrived));

@@ -19,7 +19,7 @@ struct PlanActivities {
 ///
 /// Each stream is a resource that runs one task at a time, the host thread is one that runs the
 /// costs of its calls, and each latency (launch, event, gap between tasks) is an activity on a
-/// resource nobody competes for. Left out, because an activity graph cannot say it: connections
+/// resource without competition. Left out, because an activity graph cannot say it: connections
 /// (start after start), queries and synchronizations (what the host does next depends on them).
 [[nodiscard]] PlanActivities add_plan(SimGridDag& dag, const Problem& problem, const Plan& plan);
 

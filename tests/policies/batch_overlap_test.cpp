@@ -181,7 +181,7 @@ TEST_CASE("DualPipe's forward pass hides exchanges of the backward pass beside i
         makespan("pipeline_dualpipe", both, "in_turn"));
 }
 
-TEST_CASE("one-sided transfers: nobody waits until the receiver asks") {
+TEST_CASE("one-sided transfers: no rank waits until the receiver asks") {
   for (const std::int64_t microbatches : {2, 6}) {
     const auto run = [&](const char* transfers) {
       return GptRun{{{"stages", std::int64_t{4}}, {"microbatches", microbatches}},

@@ -51,7 +51,7 @@ TEST_CASE("every rank does the whole graph, and every gradient is in one bucket"
       CHECK(graph.collectives().tasks(id).size() == 3);
       summed += graph.collectives().spec(id).bytes;
     }
-    Bytes gradients{};  // of the weights; the states' gradients are nobody's business
+    Bytes gradients{};  // of the weights; the states' gradients do not matter
     for (const TensorId tensor : one.tensors().ids()) {
       const auto writers = one.tensors().writers(tensor);
       if (!writers.empty() &&

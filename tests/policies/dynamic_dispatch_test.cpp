@@ -139,7 +139,7 @@ TEST_CASE("work_stealing runs its own newest first and takes the oldest of anoth
   const auto run = dynamic_run("work_stealing", scene.problem(), 2);
   CHECK(taken(run.plan) == Taken{{0, 0}, {1, 1}, {4, 0}, {2, 1}, {3, 1}});
   CHECK(run.trace.makespan() == 5us);
-  // Nobody has anything to steal: a chain stays where it began.
+  // There is nothing to steal: a chain stays where it began.
   const Scene chain{graph_of({1us, 1us, 1us}, {{0, 1}, {1, 2}})};
   CHECK(taken(dynamic_run("work_stealing", chain.problem(), 3).plan) ==
         Taken{{0, 0}, {1, 0}, {2, 0}});

@@ -96,7 +96,7 @@ TEST_CASE("a schedule in which ranks wait for each other is refused with what th
 TEST_CASE("messages of a schedule have to be sent before they are received") {
   const std::string passes_0 = "0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1\n";
   CHECK(error_of(passes_0 + "1RECV_F0,1F0,1RECV_F1,1F1,1B0,1SEND_B0,1B1,1SEND_B1\n").empty());
-  // Nobody receives micro-batch 1's gradient, and rank 1 does not send micro-batch 0's.
+  // No rank receives micro-batch 1's gradient, and rank 1 does not send micro-batch 0's.
   CHECK(error_of(passes_0 + "1RECV_F0,1F0,1RECV_F1,1F1,1B0,1B1,1SEND_B1\n")
             .find("rank 0 at 0RECV_B0 (entry 5) waits for 1SEND_B0") != std::string::npos);
   // Both receive first.

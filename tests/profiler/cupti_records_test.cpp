@@ -319,7 +319,7 @@ TEST_CASE("what follows a record of an unknown kind is lost, and counted") {
   CHECK(log.problems.entries().at("record_of_unknown_kind").severity == Severity::data_loss);
 }
 
-TEST_CASE("records of kinds nobody asked for are passed over") {
+TEST_CASE("records of kinds not asked for are passed over") {
   const auto cupti = cupti_or_skip();
   if (!cupti) return;
   CUpti_ActivityMarker2 marker{};

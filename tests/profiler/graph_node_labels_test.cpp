@@ -20,7 +20,7 @@ TEST_CASE("a WorkId survives its 64 bits") {
 
 TEST_CASE("nodes belong to what their thread pushed last") {
   GraphNodeLabels labels;
-  labels.created(1);  // nobody has pushed anything
+  labels.created(1);  // nothing was pushed
   labels.push(WorkId::graph_node(0, 4));
   labels.created(2);
   labels.push(WorkId::graph_node(0, 5));
@@ -44,7 +44,7 @@ TEST_CASE("a clone of a clone does what the original does") {
   labels.pop();
   labels.cloned(11, 1);    // a child graph is put into its parent
   labels.cloned(111, 11);  // the parent is instantiated
-  labels.cloned(222, 22);  // of a node nobody knows
+  labels.cloned(222, 22);  // of an unknown node
   CHECK(labels.labels().at(111) == WorkId::graph_node(0, 9));
   CHECK(labels.labels().count(222) == 0);
 }

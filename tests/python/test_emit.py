@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plans as PyTorch programs, run on the CPU against a recording stand-in for torch.cuda."""
+"""Plans as PyTorch programs, run on the CPU against a recording fake of torch.cuda."""
 
 import contextlib
 import importlib.util
@@ -225,9 +225,9 @@ class Emit(ProgramTest):
         with self.assertRaisesRegex(ValueError, "the module has not"):
             module.PlannedModule(torch.nn.Linear(32, 8), x, cuda=RecordingCuda())
 
-    def test_stand_ins_run_for_any_plan(self):
+    def test_proxies_run_for_any_plan(self):
         module, _ = self.emitted(sl.Graph.from_arrays([1.0, 2.0, 4.0], [(0, 2)]), "single_stream", "eager")
-        module.Planned(module.stand_ins("cpu"), RecordingCuda()).run()
+        module.Planned(module.proxies("cpu"), RecordingCuda()).run()
 
 
 if __name__ == "__main__":

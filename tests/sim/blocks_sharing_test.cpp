@@ -95,9 +95,9 @@ TEST_CASE("blocks: every resource of a unit is respected") {
   }
 }
 
-TEST_CASE("blocks: free room of two units does not add up") {
+TEST_CASE("blocks: free capacity of two units does not add up") {
   // Each unit has 512 threads left beside a block of 1536: a block of 1024 fits on neither,
-  // although together they have the room. Shared by class (fluid) it would start at once.
+  // although together they have the capacity. Shared by class (fluid) it would start at once.
   SharingScene s = two_multiprocessors();
   s.kernel("a", spinning(10us, 2, {768, 0, 0}));
   s.kernel("b", spinning(10us, 2, {768, 0, 0}));
@@ -106,9 +106,9 @@ TEST_CASE("blocks: free room of two units does not add up") {
 }
 
 TEST_CASE("blocks: a unit does no more than its throughput") {
-  // One unit, room for many blocks; a block alone uses all of the unit. Two kernels of one block of
-  // 10 us: each at half speed, both end at 20. A third that arrives at 5 when each has 7.5 us left:
-  // a third of the speed each...
+  // One unit, capacity for many blocks; a block alone uses all of the unit. Two kernels of one
+  // block of 10 us: each at half speed, both end at 20. A third that arrives at 5 when each has 7.5
+  // us left: a third of the speed each...
   SharingScene s{blocks, 1};
   s.device().sm_limits = test::volta_limits();
   Estimate full = grid(10us, 1);
@@ -230,7 +230,7 @@ TEST_CASE("blocks: a block ends at the first picosecond at which its work is don
 }
 
 TEST_CASE(
-    "blocks: an urgent kernel that finds no room among the resident ones stops none of them") {
+    "blocks: an urgent kernel that finds no capacity among the resident ones stops none of them") {
   // One unit, one kernel at most. Low has two waves to go when the urgent one arrives; were it to
   // wait for the urgent one, and that for it, nothing would move.
   SharingScene s{blocks, 1};
@@ -251,8 +251,9 @@ TEST_CASE("blocks: a block that fits on no unit is refused by name") {
 }
 
 TEST_CASE("least loaded: a block goes where the most further blocks of its kernel fit") {
-  // Unit 0 has a block of 1024 threads, unit 1 one of 512, unit 2 none. Blocks of 256 threads: room
-  // 4, 6, 8. In turn: 2 2 1 2 1 2 0 1 2...: the highest room, ties to the lowest number.
+  // Unit 0 has a block of 1024 threads, unit 1 one of 512, unit 2 none. Blocks of 256 threads:
+  // capacity 4, 6, 8. In turn: 2 2 1 2 1 2 0 1 2...: the highest capacity, ties to the lowest
+  // number.
   UnitResources unit = unit_resources(test::volta_limits());
   std::vector<UnitResources> free(3, unit);
   free[0].warps -= 32;
@@ -262,7 +263,7 @@ TEST_CASE("least loaded: a block goes where the most further blocks of its kerne
   CHECK(LeastLoadedPlacement{}.place(free, need, 3, placed) == 3);
   CHECK(placed == std::vector<UnitShare>{{1, 1}, {2, 2}});  // 2, 2, then 1 and 2 have 6: 1
   placed.clear();
-  CHECK(LeastLoadedPlacement{}.place(free, need, 100, placed) == 15);  // room 4 + 5 + 6
+  CHECK(LeastLoadedPlacement{}.place(free, need, 100, placed) == 15);  // capacity 4 + 5 + 6
   CHECK(placed == std::vector<UnitShare>{{0, 4}, {1, 5}, {2, 6}});
   CHECK(LeastLoadedPlacement{}.place(free, need, 1, placed) == 0);
 }

@@ -46,12 +46,12 @@ struct CoRunScene {
     device.unit_classes.push_back({"sm", static_cast<std::uint32_t>(4 + rng.below(100))});
     device.co_residency_factor = 0.3 + 0.6 * rng.uniform();
     share.reset(device, {});
-    double room = device.unit_classes[UnitClassId{0}].count;
+    double capacity = device.unit_classes[UnitClassId{0}].count;
     for (std::uint32_t i = 0; i < 1 + rng.below(8); ++i) {
       const auto per_unit = static_cast<std::uint32_t>(1 + rng.below(4));
-      const auto blocks = static_cast<std::uint32_t>(room * rng.uniform() * per_unit);
+      const auto blocks = static_cast<std::uint32_t>(capacity * rng.uniform() * per_unit);
       if (blocks == 0) continue;
-      room -= static_cast<double>(blocks) / per_unit;
+      capacity -= static_cast<double>(blocks) / per_unit;
       fluid::Kernel& kernel = kernels.emplace_back();
       kernel.blocks_running = blocks;
       kernel.block_demand = rng.below(fluid::whole_bandwidth / blocks);
@@ -135,7 +135,7 @@ TEST_CASE("fluid: where all units are shared alike the factor is that of blocks"
   }
 }
 
-TEST_CASE("fluid: blocks that take whole units share them with nobody") {
+TEST_CASE("fluid: blocks that take whole units do not share them") {
   // 4 units: two of `whole`, one each of a and b, whose 2 blocks take half of one each. `whole`
   // is not slowed down and leaves 2 units, which a and b fill for as long as it runs.
   SharingScene s = scene_with(0.8, 4);
@@ -160,7 +160,7 @@ TEST_CASE("fluid: a block that is one of several resident ones shares its unit, 
 }
 
 TEST_CASE("fluid: throughput that kernels leave unused makes up for the factor") {
-  // All 2 units' room is taken. Blocks that use 0.75 of it leave less than 0.8: nobody is slowed
+  // All 2 units' capacity is taken. Blocks that use 0.75 of it leave less than 0.8: none is slowed
   // down. Blocks that use 0.9 (of half a unit, 471859 of 2^20) progress at 0.8 / 0.9.
   for (const float compute_share : {0.75F, 0.9F}) {
     SharingScene s = scene_with(0.8, 2);
@@ -175,7 +175,7 @@ TEST_CASE("fluid: throughput that kernels leave unused makes up for the factor")
 
 TEST_CASE("fluid: a kernel slowed down by its units wants as much less bandwidth") {
   // 3 units, 100 GB/s; all want 40. a and b fill two units at factor 0.5, so they want 20 each and
-  // nobody is short: they end at 20 us, `whole` at 30. At factor 1 each gets a third, 5/6 of what
+  // none is short: they end at 20 us, `whole` at 30. At factor 1 each gets a third, 5/6 of what
   // it wants: 12 us, by when `whole` has done 10 of 30 and goes on alone: 32.
   for (const bool half : {true, false}) {
     CAPTURE(half);
@@ -235,7 +235,7 @@ TEST_CASE("fluid: where every block takes a whole unit the factor changes nothin
 TEST_CASE(
     "fluid: of kernels that run side by side from the start none ends sooner when units get "
     "less done") {
-  // With others that wait for room, or short of bandwidth, a slower kernel may well speed up
+  // With others that wait for capacity, or short of bandwidth, a slower kernel may well speed up
   // another; of those that all fit and want units alone each can only lose.
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     CAPTURE(seed);
@@ -258,7 +258,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("fluid: units and memory do no more than there is, and nobody is slowed for nothing") {
+TEST_CASE("fluid: units and memory do no more than there is, and no block is slowed for nothing") {
   constexpr std::int64_t span = 1'000'000'000;
   std::uint32_t slowed_by_units = 0;
   std::uint32_t slowed_by_bandwidth = 0;
@@ -295,7 +295,7 @@ TEST_CASE("fluid: units and memory do no more than there is, and nobody is slowe
     const bool too_few_units = sharing > 1 && wanted * span > there_is;
     const bool too_little_bandwidth = moved > bandwidth * (1 - 1e-6);
     if (a_kernel_is_slow) CHECK((too_few_units || too_little_bandwidth));
-    // Units that nobody holds up otherwise are worked to the last.
+    // Units that nothing else holds up are worked to the last.
     if (too_few_units && !too_little_bandwidth) {
       ++slowed_by_units;
       CHECK(worked >= there_is * (1 - 1e-5));
@@ -306,7 +306,7 @@ TEST_CASE("fluid: units and memory do no more than there is, and nobody is slowe
   CHECK(slowed_by_bandwidth > 30);
 }
 
-TEST_CASE("fluid: at factor 1 nobody minds units that run all blocks that reside") {
+TEST_CASE("fluid: at factor 1 no kernel minds units that run all blocks that reside") {
   Device device;
   fluid::DeviceShare share;
   share.reset(device, {}, false);

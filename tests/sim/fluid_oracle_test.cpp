@@ -62,7 +62,7 @@ void draw_units(Device& device, std::array<Estimate, kinds>& estimates, Rng& rng
       case 0:  // 4 reside, by their registers
         e.block = {.threads = 256, .registers = 64, .shared_memory = 0};
         break;
-      case 1:  // 17, by their registers: no divisor of a unit's room
+      case 1:  // 17, by their registers: no divisor of a unit's capacity
         e.block = {.threads = 96, .registers = 40, .shared_memory = 0};
         break;
       case 2:  // 1
@@ -83,7 +83,7 @@ Scene draw(std::uint64_t seed, bool with_residency) {
   for (std::uint32_t k = 0; k < kinds; ++k) builder.add_operation({.name = std::to_string(k)});
   // Of one rank: they hold their units from the first block on, and all blocks end together.
   // Those that have some of their units may wait for ever, for each other or for a more urgent
-  // kernel that needs more room than is left beside them: then both say so.
+  // kernel that needs more capacity than is left beside them: then both say so.
   const bool with_collectives = rng.below(3) == 0;
   const OperationId collective = builder.add_operation({.name = "1", .kind = TaskKind::collective});
   const std::uint32_t tasks = 12 + upto(40);
@@ -138,7 +138,7 @@ struct Outcome {
   std::string stuck;
 };
 
-/// Without the time: blocks that end and concern nobody else are events of the rules alone.
+/// Without the time: blocks that end unobserved are events of the rules alone.
 std::string what_waits(const InfeasibleError& error) {
   const std::string text = error.what();
   return text.substr(text.find(';'));
@@ -197,7 +197,7 @@ void compare_with_rules(std::uint64_t first_seed, std::uint64_t last_seed, bool 
       if (simulator.run(full.problem(), full.plan, options).tasks == found.trace.tasks) continue;
       ++slowed;
       oversubscribed += at_one ? 1U : 0U;
-    } catch (const InfeasibleError&) {  // a collective that finds no room at other times
+    } catch (const InfeasibleError&) {  // a collective that finds no capacity at other times
     }
   }
   CHECK(events > 5 * tasks);                         // else nothing is fast-forwarded

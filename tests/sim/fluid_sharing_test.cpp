@@ -72,9 +72,9 @@ TEST_CASE("an urgent kernel takes units as blocks end, never at once") {
   CHECK(trace.tasks[0].ended == at(35us));
 }
 
-TEST_CASE("a kernel without a slot among the resident ones holds up nobody who has one") {
+TEST_CASE("a kernel without a slot among the resident ones delays no kernel that has one") {
   // 4 units, one resident kernel. Low: three waves of 10 us. Urgent finds no slot before 30; if it
-  // kept low from placing its second wave nobody would ever end.
+  // kept low from placing its second wave none would ever end.
   SharingScene b{fluid, 4};
   b.device().resident_kernels = 1;
   b.kernel("low", grid(30us, 12));
@@ -84,7 +84,7 @@ TEST_CASE("a kernel without a slot among the resident ones holds up nobody who h
   CHECK(trace.tasks[1].started == at(30us));
 }
 
-TEST_CASE("an urgent kernel that arrives as a wave ends takes the room of that wave") {
+TEST_CASE("an urgent kernel that arrives as a wave ends takes the capacity of that wave") {
   // 1 unit. Low: 8 waves of 10 us. Urgent arrives at 50, at the very end of the fifth wave.
   SharingScene b{fluid, 1};
   b.kernel("low", grid(80us, 8));

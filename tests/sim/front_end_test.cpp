@@ -172,7 +172,7 @@ TEST_CASE("several hosts with two threads each do as each does alone") {
 }
 
 TEST_CASE("into a shared stream tasks go in the order in which the hosts launch them") {
-  // Host 0 has prepared its task at 30 us, host 1 at 10 us: the later one waits behind nobody.
+  // Host 0 has prepared its task at 30 us, host 1 at 10 us: the later one waits behind none.
   const Trace trace = run_hosts({30us, 10us}, {0, 0});
   CHECK(trace.tasks[1].started == Time{12us});
   CHECK(trace.tasks[0].started == Time{32us});

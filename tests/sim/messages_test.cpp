@@ -251,7 +251,7 @@ TEST_CASE("what a receiver knew reaches the sender only where the sender waits f
   }
 }
 
-TEST_CASE("a one-sided message leaves at once whatever its size, and nobody asks the receiver") {
+TEST_CASE("a one-sided message leaves at once whatever its size, and the receiver is not asked") {
   const auto received = [](bool put, Duration asked) {
     MessageScene scene{2};
     const std::uint32_t message = scene.message(0, 1, Bytes{1'000'000});
@@ -366,8 +366,8 @@ TEST_CASE("the owner of a get has no call for it") {
   scene.call(1, HostCall::receive(message));
   const auto findings = scene.check();
   REQUIRE(kinds(findings) == std::vector(2, FindingKind::malformed));
-  CHECK(findings[0].message.find("is for message 0, which host \"rank 1\" gets and nobody sends") !=
-        std::string::npos);
+  CHECK(findings[0].message.find(
+            "is for message 0, which host \"rank 1\" gets and no host sends") != std::string::npos);
   CHECK_THROWS_WITH_AS(expect_well_formed(scene.plan, 0),
                        doctest::Contains("concerns message 0, which its receiver gets"),
                        ContractViolation);

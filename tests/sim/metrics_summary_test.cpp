@@ -154,7 +154,7 @@ TEST_CASE("Memory that is freed at an instant can be used again at that instant"
   CHECK(Summarizer{}.summarize(run.problem(), run.plan, run.trace, {}).peak_memory == 137_B);
 }
 
-TEST_CASE("A tensor lives to the end of its last writer when nobody reads it") {
+TEST_CASE("A tensor lives to the end of its last writer when it has no reader") {
   TinyRun run = tiny_run();
   run.trace.tasks[3] = span(3, 1, 3us, 8us);  // y in 3..8, x in 2..22
   CHECK(Summarizer{}.summarize(run.problem(), run.plan, run.trace, {}).peak_memory == 137_B);

@@ -129,7 +129,7 @@ TEST_CASE("a host that stages or waits holds up no other") {
   CHECK(trace.ended == at(53us));
 }
 
-TEST_CASE("with a full launch queue the host waits for room before it stages") {
+TEST_CASE("with a full launch queue the host waits for a free slot before it stages") {
   Scene scene{true};
   scene.platform.hosts[HostId{0}].launch_queue_depth = 1;
   scene.plan.hosts[HostId{0}].calls = {

@@ -91,7 +91,7 @@ TEST_CASE("a tensor is freed only after its reader, so it stands beside the read
     if (i > 0) builder.reads(task, TensorId{i - 1});
   }
   const TaskGraph graph = std::move(builder).build();
-  // t0: 10.  t1: 10 + 11 = 21.  t2: 11 + 12 = 23 (t2's output is read by nobody and freed at its
+  // t0: 10.  t1: 10 + 11 = 21.  t2: 11 + 12 = 23 (t2's output has no reader and freed at its
   // end).
   const Plan plan = in_order({{s0, TaskId{0}}, {s0, TaskId{1}}, {s0, TaskId{2}}});
   CHECK(check(graph, with_memory({23_B}), plan).empty());

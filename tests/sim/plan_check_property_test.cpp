@@ -111,7 +111,7 @@ Plan random_multi_host_plan(Rng& rng, const TaskGraph& graph, bool shared) {
       const HostId to{(host.value() + 1 + pick(rng, hosts - 1)) % hosts};
       const auto number = static_cast<std::uint32_t>(plan.messages.size());
       plan.messages.push_back({host, to, Bytes{8}});
-      // Of a get nobody learns anything.
+      // A get says nothing.
       if (rng.below(4) == 0) plan.messages.back().one_sided = OneSided::get;
       const bool sent = plan.messages.back().one_sided == OneSided::none;
       if (sent) add(host, HostCall::send(number));

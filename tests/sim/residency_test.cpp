@@ -91,7 +91,7 @@ TEST_CASE("as many blocks reside as their shape allows, whatever runs at full ra
   CHECK(residency(grid(10us, 1, 4), limits).residents == 4);
   CHECK(residency(grid(10us, 1, 4), limits).throughput == one / 4);
   CHECK(residency(tiles(10us, 1), SmLimits{}).residents == 1);
-  // Blocks that use half of their part of a unit leave room for as many others.
+  // Blocks that use half of their part of a unit leave capacity for as many others.
   Estimate half = tiles(10us, 1);
   half.compute_share = 0.5F;
   CHECK(residency(half, limits).throughput == one / 2);
@@ -120,7 +120,7 @@ TEST_CASE("a kernel alone takes its waves, each as long as the fullest unit make
   CHECK(waves_alone(two, 240, 80).whole == 3 * one);
   CHECK(waves_alone(two, 81, 80).whole == 2 * one);
   CHECK(waves_alone(two, 80, 80).whole == one);
-  // Nobody wants more than there is: waves of as many as reside.
+  // None wants more than there is: waves of as many as reside.
   const Residency quarter{.residents = 4, .throughput = one / 4};
   CHECK(waves_alone(quarter, 8 * 4 + 1, 8).whole == 2 * one);
 }
@@ -146,9 +146,9 @@ TEST_CASE("fluid: kernels of tiles that find units of their own do not slow each
   CHECK(trace.tasks[1].ended == at(10us));
 }
 
-TEST_CASE("fluid: a block that resides takes its part of the room, however slow it is") {
-  // 2 units with room for 4 tiles. a's 4 fill it for 20 us, two on a unit; b's 2 blocks start when
-  // they end and have a unit each.
+TEST_CASE("fluid: a block that resides takes its part of the capacity, however slow it is") {
+  // 2 units with capacity for 4 tiles. a's 4 fill it for 20 us, two on a unit; b's 2 blocks start
+  // when they end and have a unit each.
   SharingScene s = volta(2);
   s.kernel("a", tiles(20us, 4));
   s.kernel("b", tiles(10us, 2));
@@ -161,7 +161,7 @@ TEST_CASE("fluid: a block that resides takes its part of the room, however slow 
 TEST_CASE(
     "fluid: an urgent kernel waits for blocks that reside, and then shares units with others") {
   // 2 units, 4 tiles reside, two waves of 20 us each. At 5 us comes `urgent`; its 2 blocks take
-  // room of the first that end, at 20, beside 2 of the others, and all four run at half rate.
+  // capacity of the first that end, at 20, beside 2 of the others, and all four run at half rate.
   SharingScene s = volta(2);
   s.kernel("long", tiles(40us, 8), 0);
   s.kernel("urgent", tiles(10us, 2), -1, 5);

@@ -48,7 +48,7 @@ TEST_CASE("Each task of a path is released by the one before it") {
     return static_cast<std::uint32_t>(found - tasks.begin());
   };
   REQUIRE(releases.size() == 3);
-  CHECK(releases[place(0)] == TaskRelease{TaskRelease::nobody, PathCause::host});
+  CHECK(releases[place(0)] == TaskRelease{TaskRelease::none, PathCause::host});
   CHECK(releases[place(2)] == TaskRelease{place(0), PathCause::dependency});
   CHECK(releases[place(1)] == TaskRelease{place(2), PathCause::resource});
 }
@@ -56,11 +56,11 @@ TEST_CASE("Each task of a path is released by the one before it") {
 TEST_CASE("A late submission is released by what its host waited for") {
   TinyRun run = tiny_run();
   const auto before = task_releases(run.problem(), run.trace);
-  CHECK(before.back() == TaskRelease{TaskRelease::nobody, PathCause::host});
+  CHECK(before.back() == TaskRelease{TaskRelease::none, PathCause::host});
   run.trace.hosts = {{HostId{0}, 5, HostCall::synchronize_all(), at(10us), at(43us), 33us}};
   const auto after = task_releases(run.problem(), run.trace);
   CHECK(after.back().cause == PathCause::host);
-  REQUIRE(after.back().by != TaskRelease::nobody);
+  REQUIRE(after.back().by != TaskRelease::none);
   CHECK(run.trace.tasks[after.back().by].task == TaskId{1});
 }
 
@@ -121,7 +121,7 @@ TEST_CASE("A host that waits for an event goes on when the task before its recor
   REQUIRE(known.steps.size() == 2);
   CHECK(known.steps[0].task == TaskId{0});
   CHECK(known.steps[1] == PathStep{TaskId{3}, PathCause::host, 38us, 5us, 0us});  // 12 to 50
-  // Without the plan nobody knows what the event stands for: b ended last.
+  // Without the plan it is unknown what the event stands for: b ended last.
   const TraceCriticalPath guessed = trace_critical_path(run.problem(), run.trace);
   REQUIRE(guessed.steps.size() == 4);
   CHECK(guessed.steps[2].task == TaskId{1});

@@ -189,19 +189,19 @@ double draw_spans(Rng& rng, std::vector<SharedSpan>& spans) {
   }
   double work = 0;
   for (std::int64_t slot = 0; slot < slots; ++slot) {
-    double room = 1;
+    double left = 1;
     for (SharedSpan& span : spans) {
       if (slot < span.start || slot >= span.end) continue;
-      const double part = room * static_cast<double>(rng.below(5)) / 4;
+      const double part = left * static_cast<double>(rng.below(5)) / 4;
       span.share += part / static_cast<double>(span.end - span.start);
-      room -= part;
+      left -= part;
       work += part;
     }
   }
   return work;
 }
 
-TEST_CASE("Work that a device has run finds room on it, whatever the means") {
+TEST_CASE("Work that a device has run finds free units on it, whatever the means") {
   Rng rng{7};
   for (int round = 0; round < 50; ++round) {
     CAPTURE(round);

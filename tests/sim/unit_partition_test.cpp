@@ -72,7 +72,7 @@ TEST_CASE("a kernel of a partition runs in the waves that its units allow") {
   }
 }
 
-TEST_CASE("partitions that together are what nobody limits change nothing") {
+TEST_CASE("partitions that together are without limits change nothing") {
   for (const SharingModel model : models) {
     std::vector<Trace> traces;
     for (const bool divided : {false, true}) {

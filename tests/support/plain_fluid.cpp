@@ -260,7 +260,7 @@ void PlainFluid::share_units(std::size_t device, std::size_t unit_class) {
 }
 
 void PlainFluid::share(std::size_t device) {
-  // Whoever wants no more than an equal share of what is left gets it, until nobody does.
+  // Whoever wants no more than an equal share of what is left gets it, until none does.
   std::vector<Kernel*> others;
   for (Kernel& kernel : kernels_) {
     if (kernel.request.device.value() == device) others.push_back(&kernel);

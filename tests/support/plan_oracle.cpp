@@ -93,8 +93,8 @@ class Definition {
     }
     return idle;
   }
-  /// When there is room for the task of call i in its launch queue.
-  Time room(std::size_t i) {
+  /// When there is a free slot for the task of call i in its launch queue.
+  Time free_slot(std::size_t i) {
     std::uint32_t ahead = 0;
     for (std::size_t j = i; host_.launch_queue_depth != 0 && j-- > 0;) {
       if (calls_[j].kind() != HostCallKind::launch || calls_[j].stream() != calls_[i].stream()) {
@@ -123,7 +123,7 @@ class Definition {
     switch (call.kind()) {
       case HostCallKind::launch: {
         const auto launches = problem_.costs.entry(call.task(), device(call).first).launches;
-        return std::max(before(i), room(i)) + costs.launch * launches;
+        return std::max(before(i), free_slot(i)) + costs.launch * launches;
       }
       case HostCallKind::record:
         return before(i) + costs.record;
@@ -149,7 +149,7 @@ class Definition {
     if (calls_[i].kind() == HostCallKind::sleep) {
       return calls_[i].sleep_time() + host_.costs.oversleep;
     }
-    if (calls_[i].kind() == HostCallKind::launch) until = room(i);
+    if (calls_[i].kind() == HostCallKind::launch) until = free_slot(i);
     if (calls_[i].kind() == HostCallKind::synchronize) {
       ready += host_.costs.synchronize;
       until = target(i);

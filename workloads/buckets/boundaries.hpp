@@ -27,7 +27,6 @@ enum class BoundaryRule : std::uint8_t {
   increasing_doubling,  ///< L (2^m - 1) / (2^N - 1): each step twice the last
   optimal,              ///< least cost for the distribution
 };
-inline constexpr std::size_t boundary_rule_count = 7;
 template <>
 struct EnumNames<BoundaryRule> {
   static constexpr auto names = name_list("fixed_step",

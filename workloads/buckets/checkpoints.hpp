@@ -4,7 +4,6 @@
 #include "sim/base/units.hpp"
 
 #include <cstdint>
-#include <vector>
 
 namespace schedlab {
 
@@ -20,24 +19,12 @@ struct SegmentedChain {
 /// Source  Chen, Xu, Zhang, Guestrin, arXiv 1604.06174.
 [[nodiscard]] SegmentedChain min_memory_segments(std::int64_t steps, Bytes state, Bytes values);
 
-/// How a chain is run backward with few states in memory: forward from a kept state, keeping others
-/// on the way, until the step whose turn it is.
-struct CheckpointPlan {
-  double forward_cost = 0;               ///< of all forward steps, the first run included
-  std::vector<std::int64_t> kept_first;  ///< steps whose input state is kept on the first run
-};
-
-/// Least forward cost of running a chain backward with at most `slots` states besides the input of
-/// step 0: before step t is run backward, step t runs forward from a state in memory (its values go
-/// to scratch). Exact: a dynamic programme over intervals, cost O(steps^3 * slots).
-/// ContractViolation for no steps, more than 256, a negative cost, or negative slots.
-/// Source  for equal costs Griewank and Walther, ACM TOMS 26(1), 2000, doi 10.1145/347837.347846.
-[[nodiscard]] CheckpointPlan cheapest_checkpoints(const std::vector<double>& forward_costs,
-                                                  std::int64_t slots);
-
-/// The same for equal steps, counted in forward steps, for chains of any length: with r the least
-/// number for which C(slots + 1 + r, r) >= steps, it is (r + 1) steps - C(slots + 1 + r, r - 1).
-/// Saturates at the largest number. ContractViolation as above, but for the length.
+/// Least forward steps of running a chain of equal steps backward with at most `slots` states
+/// besides the input of step 0: before step t is run backward, step t runs forward from a state in
+/// memory (its values go to scratch). With r the least number for which
+/// C(slots + 1 + r, r) >= steps, it is (r + 1) steps - C(slots + 1 + r, r - 1). Saturates at the
+/// largest number. ContractViolation for no steps or negative slots.
+/// Source  Griewank and Walther, ACM TOMS 26(1), 2000, doi 10.1145/347837.347846.
 [[nodiscard]] std::int64_t min_forward_steps(std::int64_t steps, std::int64_t slots);
 
 }  // namespace schedlab

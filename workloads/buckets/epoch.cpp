@@ -182,10 +182,10 @@ SequenceRows packed_rows(std::span<const std::uint32_t> members,
   };
   while (!left.empty()) {
     all.rows.push_back({.length = 0, .first = all.members.size(), .count = 0});
-    const std::int64_t room = boundaries[bucket_of(boundaries, left.rbegin()->first)];
+    const std::int64_t capacity = boundaries[bucket_of(boundaries, left.rbegin()->first)];
     take(std::prev(left.end()));
     while (true) {
-      const auto too_long = left.upper_bound(room - all.rows.back().length - 1);
+      const auto too_long = left.upper_bound(capacity - all.rows.back().length - 1);
       if (too_long == left.begin()) break;
       ++all.rows.back().length;  // the step between two sequences
       take(std::prev(too_long));
@@ -284,11 +284,11 @@ EpochTime epoch_time(const Epoch& epoch,
   Duration step_before{0};     // how long the step before took
   std::size_t next = 0;
   for (const DataChunk& chunk : epoch.chunks) {
-    // The producer that is free first starts on a chunk once there is room for it.
+    // The producer that is free first starts on a chunk once there is a free slot for it.
     const auto ahead = static_cast<std::size_t>(reading.chunks_ahead) + 1;
-    const Duration room = done.size() >= ahead ? done[done.size() - ahead] : Duration{0};
+    const Duration slot_free = done.size() >= ahead ? done[done.size() - ahead] : Duration{0};
     Duration& read_end = *std::min_element(free.begin(), free.end());
-    read_end = checked_sum(std::max(read_end, room), reading_time(chunk, reading));
+    read_end = checked_sum(std::max(read_end, slot_free), reading_time(chunk, reading));
     if (read_end > now) {
       time.waiting += read_end - now;
       now = read_end;

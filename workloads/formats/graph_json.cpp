@@ -291,7 +291,7 @@ class Reader {
     return element;
   }
 
-  const std::string text_;  // with room behind it; names and keys in messages point into it
+  const std::string text_;  // with padding behind it; names and keys in messages point into it
   bool is_graph_ = false;
   ondemand::parser parser_;
   detail::JsonPlace place_;

@@ -18,12 +18,12 @@ namespace schedlab::detail {
 
 namespace ondemand = simdjson::ondemand;
 
-/// A file with the room behind it that the parser needs.
+/// A file with the padding behind it that the parser needs.
 [[nodiscard]] inline std::string padded_json(std::string_view file) {
   std::string text;
   text.reserve(file.size() + simdjson::SIMDJSON_PADDING);
   text.append(file);
-  return text;  // moved: a copy would lose the room
+  return text;  // moved: a copy would lose the padding
 }
 
 /// Single values of a JSON file as what they must be, or InputError at a place.

@@ -14,7 +14,7 @@ namespace schedlab::detail {
 
 /// What flows between the parts of a model at one step: who makes it and where it lies. A value
 /// without a task is given from outside the graph; one that is not `present` does not exist (the
-/// gradient of an output that nobody used).
+/// gradient of an unused output).
 struct Value {
   TaskId task;
   TensorId tensor;

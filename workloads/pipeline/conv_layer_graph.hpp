@@ -15,8 +15,8 @@ namespace schedlab::detail {
 [[nodiscard]] ConvLayers mnist_cnn_layers(std::int64_t image, std::int64_t classes);
 
 /// The network for pipelines: bias, normalisation, activation and loss belong to the layer that
-/// they follow, if nobody else reads it. The image is no layer: the first layers keep it. A layer
-/// keeps what its own backward pass or that of its readers needs.
+/// they follow, if it has no other readers. The image is no layer: the first layers keep it. A
+/// layer keeps what its own backward pass or that of its readers needs.
 [[nodiscard]] LayerGraph conv_layer_graph(const ConvLayers& net,
                                           const std::string& name,
                                           std::int64_t samples,

@@ -18,7 +18,7 @@ struct LayerFile {
   bool forward_only = false;         ///< the file has no backward pass
   std::uint32_t accelerators = 0;    ///< 0: it does not say
   Bytes memory{};                    ///< of one accelerator; 0: it does not say
-  std::vector<std::string> notes{};  ///< what the file says and nobody uses
+  std::vector<std::string> notes{};  ///< what the file says and is not used
 };
 
 /// Our own form, JSON (docs/pipeline_partition.md).

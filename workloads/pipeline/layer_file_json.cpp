@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/base/error.hpp"
+#include "sim/base/json_document.hpp"
 #include "workloads/pipeline/layer_file.hpp"
 #include "workloads/pipeline/layer_passes.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -16,119 +16,81 @@
 namespace schedlab {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using JsonValue = nlohmann::json;
 
 constexpr double longest_us = 1e12;  // eleven days
 constexpr double largest_count = 1e18;
 constexpr double max_flops = 1e30;
 constexpr double max_ranks = 1e6;
 
-/// Values of a JSON file as what they must be, or InputError at their place.
-class JsonFields {
+/// Members that may be missing.
+class JsonFields : public JsonDocument {
  public:
-  explicit JsonFields(std::string file) : file_(std::move(file)) {}
-
-  [[nodiscard]] Json parse(std::string_view text) const {
-    try {
-      return Json::parse(text);
-    } catch (const Json::parse_error& error) {
-      refuse(fmt::format("byte {}", error.byte), "a syntax error", "valid JSON", error.what());
-    }
-  }
-
-  [[noreturn]] void refuse(const std::string& pointer,
-                           const std::string& found,
-                           const std::string& expected,
-                           const std::string& hint = {}) const {
-    throw InputError(
-        {.file = file_, .pointer = pointer, .found = found, .expected = expected, .hint = hint});
-  }
-
-  [[nodiscard]] static std::string shown(const Json& value) {
-    constexpr std::size_t longest = 40;
-    const std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
-    return text.size() > longest ? text.substr(0, longest) + "..." : text;
-  }
-
-  void expect_object(const Json& value,
-                     const std::string& pointer,
-                     const std::vector<std::string>& keys) const {
-    if (!value.is_object()) refuse(pointer, shown(value), "an object");
-    if (keys.empty()) return;
-    for (const auto& [key, item] : value.items()) {
-      if (std::find(keys.begin(), keys.end(), key) != keys.end()) continue;
-      const std::string close = closest_spelling(key, keys);
-      refuse(fmt::format("{}/{}", pointer, key),
-             fmt::format("the unknown key \"{}\"", key),
-             fmt::format("one of {}", fmt::join(keys, ", ")),
-             close.empty() ? std::string{} : fmt::format("did you mean \"{}\"?", close));
-    }
-  }
+  using JsonDocument::JsonDocument;
 
   /// nullptr if it is not there and need not be.
-  [[nodiscard]] const Json* find(const Json& object,
-                                 const std::string& key,
-                                 const std::string& pointer,
-                                 bool required) const {
+  [[nodiscard]] const JsonValue* find(const JsonValue& object,
+                                      const std::string& key,
+                                      const std::string& pointer,
+                                      bool required) const {
+    if (required) return &at(object, pointer, key);
     const auto found = object.find(key);
-    if (found != object.end()) return &*found;
-    if (required) refuse(pointer, fmt::format("no \"{}\"", key), fmt::format("the key {}", key));
-    return nullptr;
+    return found == object.end() ? nullptr : &*found;
   }
 
-  [[nodiscard]] double number(const Json& object,
+  [[nodiscard]] double number(const JsonValue& object,
                               const std::string& key,
                               const std::string& pointer,
                               double most,
                               bool required = false) const {
-    const Json* value = find(object, key, pointer, required);
+    const JsonValue* value = find(object, key, pointer, required);
     if (value == nullptr) return 0;
     const double result = value->is_number() ? value->get<double>() : -1;
     if (!(result >= 0 && result <= most)) {
-      refuse(pointer + "/" + key, shown(*value), fmt::format("a number from 0 to {}", most));
+      fail(pointer + "/" + key, shown(*value), fmt::format("a number from 0 to {}", most));
     }
     return result;
   }
   /// true, false, 1 or 0.
-  [[nodiscard]] bool flag(const Json& object,
+  [[nodiscard]] bool flag(const JsonValue& object,
                           const std::string& key,
                           const std::string& pointer,
                           bool otherwise) const {
-    const Json* value = find(object, key, pointer, false);
+    const JsonValue* value = find(object, key, pointer, false);
     if (value == nullptr) return otherwise;
     if (value->is_boolean()) return value->get<bool>();
     if (!value->is_number() || (*value != 0 && *value != 1)) {
-      refuse(pointer + "/" + key, shown(*value), "true, false, 1 or 0");
+      fail(pointer + "/" + key, shown(*value), "true, false, 1 or 0");
     }
     return *value == 1;
   }
-  [[nodiscard]] std::int64_t count(const Json& object,
+  [[nodiscard]] std::int64_t count(const JsonValue& object,
                                    const std::string& key,
                                    const std::string& pointer) const {
     const double value = number(object, key, pointer, largest_count);
     if (value != std::floor(value)) {
-      refuse(pointer + "/" + key, fmt::format("{}", value), "a whole number");
+      fail(pointer + "/" + key, fmt::format("{}", value), "a whole number");
     }
-    const Json* exact = find(object, key, pointer, false);
+    const JsonValue* exact = find(object, key, pointer, false);
     return exact != nullptr && exact->is_number_integer() ? exact->get<std::int64_t>()
                                                           : static_cast<std::int64_t>(value);
   }
-  [[nodiscard]] Duration us(const Json& object,
+  [[nodiscard]] Duration us(const JsonValue& object,
                             const std::string& key,
                             const std::string& pointer) const {
     return from_us(number(object, key, pointer, longest_us));
   }
-  [[nodiscard]] std::string text(const Json& object,
+  [[nodiscard]] std::string text(const JsonValue& object,
                                  const std::string& key,
                                  const std::string& pointer,
                                  bool required = false) const {
-    const Json* value = find(object, key, pointer, required);
+    const JsonValue* value = find(object, key, pointer, required);
     if (value == nullptr) return {};
-    if (!value->is_string()) refuse(pointer + "/" + key, shown(*value), "a text");
+    if (!value->is_string()) fail(pointer + "/" + key, shown(*value), "a text");
     return value->get<std::string>();
   }
   /// Which of the words it is; `missing` without the key.
-  [[nodiscard]] std::size_t word(const Json& object,
+  [[nodiscard]] std::size_t word(const JsonValue& object,
                                  const std::string& key,
                                  const std::string& pointer,
                                  const std::vector<std::string>& words,
@@ -137,22 +99,12 @@ class JsonFields {
     if (given.empty() && missing) return *missing;
     const auto found = std::find(words.begin(), words.end(), given);
     if (found == words.end()) {
-      refuse(pointer + "/" + key,
-             fmt::format("\"{}\"", given),
-             fmt::format("one of {}", fmt::join(words, ", ")));
+      fail(pointer + "/" + key,
+           fmt::format("\"{}\"", given),
+           fmt::format("one of {}", fmt::join(words, ", ")));
     }
     return static_cast<std::size_t>(found - words.begin());
   }
-  [[nodiscard]] const Json& list(const Json& object,
-                                 const std::string& key,
-                                 const std::string& pointer) const {
-    const Json* value = find(object, key, pointer, true);
-    if (!value->is_array()) refuse(pointer + "/" + key, shown(*value), "a list");
-    return *value;
-  }
-
- private:
-  std::string file_;
 };
 
 const std::vector<std::string>& layer_keys() {
@@ -180,16 +132,16 @@ class LayersReader {
   explicit LayersReader(const std::string& file) : fields_(file), file_(file) {}
 
   LayerGraph read(std::string_view text) {
-    const Json root = fields_.parse(text);
-    fields_.expect_object(
+    const JsonValue root = fields_.parse(text);
+    fields_.expect_keys(
         root,
         "",
         {"schedlab", "version", "name", "description", "samples", "tensor_parallel", "layers"});
     if (fields_.text(root, "schedlab", "", true) != "layers") {
-      fields_.refuse("/schedlab", root.at("schedlab").dump(), "\"layers\"");
+      fields_.fail("/schedlab", root.at("schedlab").dump(), "\"layers\"");
     }
     if (fields_.number(root, "version", "", 1, true) != 1) {
-      fields_.refuse("/version", root.at("version").dump(), "1");
+      fields_.fail("/version", root.at("version").dump(), "1");
     }
     graph_.name = fields_.text(root, "name", "");
     if (graph_.name.empty()) graph_.name = file_;
@@ -198,7 +150,7 @@ class LayersReader {
       graph_.tensor_parallel = static_cast<std::uint32_t>(
           std::max(1.0, fields_.number(root, "tensor_parallel", "", max_ranks)));
     }
-    const Json& layers = fields_.list(root, "layers", "");
+    const JsonValue& layers = fields_.array_at(root, "", "layers");
     for (std::size_t i = 0; i < layers.size(); ++i) add(layers[i], fmt::format("/layers/{}", i));
     for (std::size_t i = 0; i < layers.size(); ++i) {
       add_needs(layers[i], LayerId{static_cast<std::uint32_t>(i)}, fmt::format("/layers/{}", i));
@@ -208,8 +160,8 @@ class LayersReader {
   }
 
  private:
-  void add(const Json& json, const std::string& at) {
-    fields_.expect_object(json, at, layer_keys());
+  void add(const JsonValue& json, const std::string& at) {
+    fields_.expect_keys(json, at, layer_keys());
     Layer layer;
     layer.name = fields_.text(json, "name", at, true);
     layer.tied = fields_.text(json, "tied", at);
@@ -226,15 +178,15 @@ class LayersReader {
     by_name_.emplace(graph_.layers[id].name, id);
   }
 
-  void add_collectives(const Json& json, const std::string& at, Layer& layer) const {
+  void add_collectives(const JsonValue& json, const std::string& at, Layer& layer) const {
     if (!json.contains("collectives")) return;
-    const Json& list = fields_.list(json, "collectives", at);
+    const JsonValue& list = fields_.array_at(json, at, "collectives");
     const std::vector<std::string> passes(
         detail::layer_pass_names.begin(),
         detail::layer_pass_names.begin() + detail::layer_join_passes);
     for (std::size_t i = 0; i < list.size(); ++i) {
       const std::string pointer = fmt::format("{}/collectives/{}", at, i);
-      fields_.expect_object(list[i], pointer, {"pass", "kernels", "operation", "bytes"});
+      fields_.expect_keys(list[i], pointer, {"pass", "kernels", "operation", "bytes"});
       layer.joins.push_back(
           {.pass = static_cast<LayerPass>(fields_.word(list[i], "pass", pointer, passes)),
            .kernels =
@@ -245,7 +197,7 @@ class LayersReader {
     }
   }
 
-  OperationId operation(const Json& json,
+  OperationId operation(const JsonValue& json,
                         const std::string& at,
                         const std::string& layer,
                         const std::string& pass) {
@@ -255,9 +207,9 @@ class LayersReader {
     operation.name = fmt::format("{}.{}", layer, pass);
     if (json.contains(kernels_key)) {
       if (json.contains(us_key)) {
-        fields_.refuse(at, fmt::format("both {} and {}", us_key, kernels_key), "one of them");
+        fields_.fail(at, fmt::format("both {} and {}", us_key, kernels_key), "one of them");
       }
-      const Json& kernels = fields_.list(json, kernels_key, at);
+      const JsonValue& kernels = fields_.array_at(json, at, kernels_key);
       operation.kind = TaskKind::composite;
       for (std::size_t i = 0; i < kernels.size(); ++i) {
         operation.kernels.push_back(
@@ -273,8 +225,8 @@ class LayersReader {
     return graph_.operations.push_back(std::move(operation));
   }
 
-  [[nodiscard]] Kernel kernel(const Json& json, const std::string& at) const {
-    fields_.expect_object(
+  [[nodiscard]] Kernel kernel(const JsonValue& json, const std::string& at) const {
+    fields_.expect_keys(
         json, at, {"kind", "data_type", "m", "n", "k", "flops", "bytes_read", "bytes_written"});
     Kernel kernel;
     const auto& kinds = enum_names<TaskKind>();
@@ -291,13 +243,13 @@ class LayersReader {
     return kernel;
   }
 
-  void add_needs(const Json& json, LayerId id, const std::string& at) {
+  void add_needs(const JsonValue& json, LayerId id, const std::string& at) {
     if (!json.contains("needs")) return;
-    const Json& needs = fields_.list(json, "needs", at);
+    const JsonValue& needs = fields_.array_at(json, at, "needs");
     for (std::size_t i = 0; i < needs.size(); ++i) {
       const std::string pointer = fmt::format("{}/needs/{}", at, i);
       if (!needs[i].is_string()) {
-        fields_.refuse(pointer, JsonFields::shown(needs[i]), "the name of a layer");
+        fields_.fail(pointer, JsonFields::shown(needs[i]), "the name of a layer");
       }
       const auto name = needs[i].get<std::string>();
       const auto found = by_name_.find(name);
@@ -305,10 +257,10 @@ class LayersReader {
         std::vector<std::string> names;
         for (const Layer& layer : graph_.layers) names.push_back(layer.name);
         const std::string close = closest_spelling(name, names);
-        fields_.refuse(pointer,
-                       fmt::format("\"{}\"", name),
-                       fmt::format("the name of one of {} layers", names.size()),
-                       close.empty() ? std::string{} : fmt::format("did you mean \"{}\"?", close));
+        fields_.fail(pointer,
+                     fmt::format("\"{}\"", name),
+                     fmt::format("the name of one of {} layers", names.size()),
+                     close.empty() ? std::string{} : fmt::format("did you mean \"{}\"?", close));
       }
       graph_.layers[id].inputs.push_back(found->second);
     }
@@ -326,8 +278,8 @@ class PartitioningReader {
   explicit PartitioningReader(const std::string& file) : fields_(file), file_(file) {}
 
   LayerFile read(std::string_view text) {
-    const Json root = fields_.parse(text);
-    fields_.expect_object(root, "", {});
+    const JsonValue root = fields_.parse(text);
+    fields_.expect_object(root, "");
     result_.forward_only = true;
     result_.graph.name = file_;
     result_.accelerators =
@@ -340,22 +292,22 @@ class PartitioningReader {
                       cpus));
     }
     result_.memory = Bytes{std::llround(fields_.number(root, "maxSizePerFPGA", "", largest_count))};
-    const Json& nodes = fields_.list(root, "nodes", "");
+    const JsonValue& nodes = fields_.array_at(root, "", "nodes");
     for (std::size_t i = 0; i < nodes.size(); ++i) add(nodes[i], fmt::format("/nodes/{}", i));
-    const Json& edges = fields_.list(root, "edges", "");
+    const JsonValue& edges = fields_.array_at(root, "", "edges");
     for (std::size_t i = 0; i < edges.size(); ++i) connect(edges[i], fmt::format("/edges/{}", i));
     check_layers(result_.graph, file_);
     return std::move(result_);
   }
 
  private:
-  void add(const Json& json, const std::string& at) {
-    fields_.expect_object(json, at, {});
+  void add(const JsonValue& json, const std::string& at) {
+    fields_.expect_object(json, at);
     if (fields_.flag(json, "isBackwardNode", at, false)) {
-      fields_.refuse(at, "a node of the backward pass", "a graph of inference");
+      fields_.fail(at, "a node of the backward pass", "a graph of inference");
     }
     if (!fields_.flag(json, "supportedOnFpga", at, true)) {
-      fields_.refuse(at, "a node that no accelerator can run", "nodes that accelerators can run");
+      fields_.fail(at, "a node that no accelerator can run", "nodes that accelerators can run");
     }
     const std::int64_t id = fields_.count(json, "id", at);
     Layer layer;
@@ -372,17 +324,17 @@ class PartitioningReader {
     layer.parameters = Bytes{std::llround(fields_.number(json, "size", at, largest_count))};
     layer.transfer = Duration{0};
     if (!by_id_.emplace(id, result_.graph.layers.push_back(std::move(layer))).second) {
-      fields_.refuse(at + "/id", fmt::format("{} for the second time", id), "each id once");
+      fields_.fail(at + "/id", fmt::format("{} for the second time", id), "each id once");
     }
   }
 
-  void connect(const Json& json, const std::string& at) {
-    fields_.expect_object(json, at, {});
+  void connect(const JsonValue& json, const std::string& at) {
+    fields_.expect_object(json, at);
     const auto end = [&](const char* key) {
       const std::int64_t id = fields_.count(json, key, at);
       const auto found = by_id_.find(id);
       if (found == by_id_.end()) {
-        fields_.refuse(fmt::format("{}/{}", at, key), fmt::format("{}", id), "the id of a node");
+        fields_.fail(fmt::format("{}/{}", at, key), fmt::format("{}", id), "the id of a node");
       }
       return found->second;
     };

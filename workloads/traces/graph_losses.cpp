@@ -243,7 +243,7 @@ class LossFinder {
   }
 
   /// From the end of what was launched before into the graph's stream to the start of what was
-  /// launched after; of all streams where nobody knows which.
+  /// launched after; of all streams where that is unknown.
   void set_stretch(const Launched& launch, GraphLoss& made) {
     const CallRow& own = trace_.calls[launch.call];
     const StreamRows& rows = rows_of(made);
@@ -395,9 +395,9 @@ class LaunchFiller {
     const Launched& launch = *by_call_.at(loss.call);
     const auto there = match(whole, launch);
     const Time begin = begin_of(loss, whole, there);
-    const Duration room = std::max(Duration{0}, loss.to - begin);
-    const bool fits = loss.recorded > 0 || whole.length() <= room;
-    const double scale = fits ? 1.0 : to_us(room) / to_us(whole.length());
+    const Duration available = std::max(Duration{0}, loss.to - begin);
+    const bool fits = loss.recorded > 0 || whole.length() <= available;
+    const double scale = fits ? 1.0 : to_us(available) / to_us(whole.length());
     const auto placed = [&](Duration offset) {
       const Duration kept = fits ? offset : from_us(to_us(offset) * scale);
       const Duration step = std::max(trace_.resolution, Duration{1});

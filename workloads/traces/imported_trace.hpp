@@ -213,7 +213,7 @@ struct CollectiveInfo {
 };
 
 /// A launch of a device graph of which the profile has fewer nodes than of its siblings, or none.
-/// From `from` to `to` nobody knows what its device did.
+/// From `from` to `to` it is unknown what its device did.
 struct GraphLoss {
   std::uint32_t call = 0;         ///< in ImportedTrace::calls
   std::uint32_t recorded = 0;     ///< nodes that the profile has

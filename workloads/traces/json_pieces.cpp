@@ -46,7 +46,7 @@ void JsonPieces::refuse(const std::string& found, const std::string& expected) c
                     .hint = {}});
 }
 
-/// Makes room by dropping what is no longer needed, and by growing; false at the end of the file.
+/// Makes space by dropping what is no longer needed, and by growing; false at the end of the file.
 bool JsonPieces::refill() {
   if (kept_ > 0) {
     std::memmove(buffer_.data(), buffer_.data() + kept_, end_ - kept_);

@@ -13,7 +13,7 @@ namespace {
 
 namespace dom = simdjson::dom;
 
-constexpr std::size_t longest_kept = 4096;  // of metadata that nobody here looks into
+constexpr std::size_t longest_kept = 4096;  // of metadata, which is not read here
 
 ImportedDevice device_of(const dom::object& object) {
   ImportedDevice device{.id = value_or<std::int64_t>(object, "id", 0),

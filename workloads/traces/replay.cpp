@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <utility>
 
@@ -87,7 +86,7 @@ void add_streams(std::uint32_t rank, RankParts& parts, ReplayModel& model) {
   }
 }
 
-/// The devices as the delays show them; kernels take no room, as their recorded durations hold
+/// The devices as the delays show them; kernels take no units, as their recorded durations hold
 /// what they took from each other.
 Platform recorded_platform(const std::vector<RankParts>& ranks) {
   Platform platform = ideal_platform();
@@ -174,28 +173,8 @@ IdVector<TaskId, const TaskSpan*> spans_of(const Trace& trace, std::size_t tasks
   return result;
 }
 
-constexpr std::array<std::pair<ReplayMode, std::string_view>, 4> mode_names{
-    {{ReplayMode::copied_launches, "copied_launches"},
-     {ReplayMode::copied_host_work, "copied_host_work"},
-     {ReplayMode::generated_host, "generated_host"},
-     {ReplayMode::calibrated, "calibrated"}}};
-
 }  // namespace
 }  // namespace replaying
-
-std::string_view to_string(ReplayMode mode) {
-  for (const auto& [which, word] : replaying::mode_names) {
-    if (which == mode) return word;
-  }
-  return "copied_launches";
-}
-
-std::optional<ReplayMode> replay_mode_from(std::string_view word) {
-  for (const auto& [which, name] : replaying::mode_names) {
-    if (name == word) return which;
-  }
-  return std::nullopt;
-}
 
 ReplayModel make_replay(std::span<const ReplayRank> ranks, ReplayMode mode) {
   replaying::expect_work(ranks, mode);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/base/enum_names.hpp"
 #include "sim/graph/task_graph.hpp"
 #include "sim/machine/cost_model.hpp"
 #include "sim/machine/platform.hpp"
@@ -12,7 +13,6 @@
 #include "workloads/traces/replay_delays.hpp"
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -31,9 +31,11 @@ enum class ReplayMode : std::uint8_t {
   /// Nothing: durations, too, are those of the same kernels in the first part.
   calibrated,
 };
-[[nodiscard]] std::string_view to_string(ReplayMode mode);
-/// nullopt if `word` is none of them.
-[[nodiscard]] std::optional<ReplayMode> replay_mode_from(std::string_view word);
+template <>
+struct EnumNames<ReplayMode> {
+  static constexpr auto names =
+      name_list("copied_launches", "copied_host_work", "generated_host", "calibrated");
+};
 /// Does it learn from one part of the trace and predict the other?
 [[nodiscard]] constexpr bool splits(ReplayMode mode) {
   return mode == ReplayMode::generated_host || mode == ReplayMode::calibrated;

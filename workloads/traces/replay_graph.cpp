@@ -185,7 +185,7 @@ class GraphMaker {
   }
 
   /// From when on a row keeps its stream busy: its start. Of those from before the recording, of
-  /// which nobody knows what they waited for, from the end of the one before them.
+  /// which it is unknown what they waited for, from the end of the one before them.
   static std::vector<Time> busy_begins(const RankParts& parts) {
     std::vector<Time> result;
     for (const DeviceRow& row : parts.trace.device_rows) result.push_back(row.started);

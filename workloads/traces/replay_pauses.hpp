@@ -15,7 +15,7 @@ namespace schedlab {
 ///
 /// An item, or a node of a graph, paused if it had been launched, all that it is known to need had
 /// ended and all else that was launched before it and that it may have needed, and then devices
-/// were idle for long (in all) before it started: so that it waited for no room, either. The host
+/// were idle for long (in all) before it started: so that it waited for no units, either. The host
 /// paused if a call that waits returned so long after what it waited for, or if nothing is known
 /// that it waited for.
 class ReplayPauses {

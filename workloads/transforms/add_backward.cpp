@@ -110,7 +110,7 @@ class BackwardEmission {
   }
 
   void differentiate(TaskId task) {
-    bool last = true;  // nobody reads its results: they are the loss
+    bool last = true;  // its results have no readers: they are the loss
     for (const TensorId id : writes_[task]) {
       sum(id, task);
       last = last && tensors_.readers(id).empty();

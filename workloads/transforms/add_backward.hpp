@@ -10,7 +10,7 @@ namespace schedlab {
 
 /// The forward pass of a network, its backward pass and plain gradient descent, operator by
 /// operator. `forward` ends in the loss; `is_parameter`: by the name of a persistent tensor that
-/// nobody writes. Other such tensors (words, masks) get no gradient.
+/// without a writer. Other such tensors (words, masks) get no gradient.
 ///
 /// In reverse order each forward task X has
 ///   X_data_gradient    one for each factor of a product that was computed, 2mnk FLOP as forward;

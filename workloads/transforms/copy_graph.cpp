@@ -92,7 +92,7 @@ void expect_tensors_on_one_device(const TaskGraph& graph, std::string_view trans
   }
   if (graph.tensors().empty() && graph.task_count() > 0) {
     throw InfeasibleError(fmt::format(
-        "{}: the graph has no tensors, so that nobody knows which results are used\n  keep them "
+        "{}: the graph has no tensors, so that it is unknown which results are used\n  keep them "
         "(include_tensors)",
         transform));
   }

@@ -14,7 +14,7 @@ namespace schedlab::detail {
 /// Operations of a graph that is being built, equal ones once.
 class OperationSet {
  public:
-  /// The builder must outlive this, and get its operations from nobody else.
+  /// The builder must outlive this, and get its operations from no other source.
   explicit OperationSet(TaskGraphBuilder& builder) : builder_(builder) {}
   OperationId add(const Operation& operation);
 

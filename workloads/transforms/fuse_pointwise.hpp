@@ -11,7 +11,7 @@ namespace schedlab {
 /// of any length, into one kernel that never writes what lies between.
 ///
 /// Joined are tasks of one point-wise kernel of the same data type and number of results, where
-/// the first has one successor only and the tensor between is not persistent and nobody adds into
+/// the first has one successor only and the tensor between is not persistent and no task adds into
 /// it. Updates and transfers are left alone. The new operation is called "FIRST+SECOND", with tags,
 /// class and name of the last of them.
 ///

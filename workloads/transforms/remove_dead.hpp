@@ -7,7 +7,7 @@
 
 namespace schedlab {
 
-/// Leaves out tasks whose results nobody uses, directly or through others.
+/// Leaves out tasks whose results are unused, directly or through others.
 ///
 /// Used are results in persistent tensors, what is copied to the host, and whatever tasks without
 /// written tensors do, hosts' work among it. Of the predecessors of a used task those are used that

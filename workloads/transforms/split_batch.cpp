@@ -98,7 +98,7 @@ class BatchSplitter {
     return contains(tensors().writers(tensor), task);
   }
 
-  /// Persistent, of any batch's size, and written by nobody but updates.
+  /// Persistent, of any batch's size, and written by updates only.
   [[nodiscard]] bool is_parameter(TensorId tensor) const;
   void find_tasks_once();
   [[nodiscard]] Fate fate_of(TensorId tensor) const;

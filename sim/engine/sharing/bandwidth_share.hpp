@@ -28,9 +28,9 @@ class BandwidthShare {
 
   void reset();
   [[nodiscard]] bool saturated() const { return saturated_; }
-  /// Do kernels want more than `room`?
-  [[nodiscard]] bool overbooked(std::int64_t room) const {
-    return static_cast<std::int64_t>(total_) > room;
+  /// Do kernels want more than `left`?
+  [[nodiscard]] bool overbooked(std::int64_t left) const {
+    return static_cast<std::int64_t>(total_) > left;
   }
 
   /// Own time of the kernel at `now`. `ticked`: it was less a picosecond ago.
@@ -51,7 +51,7 @@ class BandwidthShare {
   [[nodiscard]] bool holds(const Kernel& kernel) const { return saturated_ && kernel.demand != 0; }
   /// Next event, in the kernel's own time.
   void set_event(const Kernel& kernel, std::int64_t own_time);
-  /// Finds the level, who is short of bandwidth, and next_event(). False: nobody is, collectives
+  /// Finds the level, who is short of bandwidth, and next_event(). False: none is, collectives
   /// neither; the kernels are the caller's again, see release().
   bool share(std::vector<Kernel>& kernels, CollectiveBandwidth& collectives, std::int64_t now);
   /// First event of all kernels held here; `never` if there is none.

@@ -23,7 +23,7 @@ namespace schedlab {
 ///   block is placed all others wait, even where their blocks would fit; then the next one gets
 ///   what is left over. Nothing that runs is evicted (Amert et al., RTSS 2017, rules G2-G4, X1,
 ///   R1-R3, P1, P2). A device holds at most `resident_kernels`: a kernel for which there is
-///   no room is not yet with the scheduler of blocks and stops nobody who is.
+///   no capacity is not yet with the scheduler of blocks and delays no kernel that is.
 /// Where   On the least loaded unit (LeastLoadedPlacement), as long as threads, blocks, registers and
 ///   shared memory of a unit suffice (occupancy.hpp). Blocks without a known shape take
 ///   1 / blocks_per_unit of everything a unit has.
@@ -65,7 +65,8 @@ class BlocksSharing {
   bool pop_completion(Time now, Completion& completed);
 
   /// The blocks of the stream's held kernel, all placed, end together at `end`, not before the
-  /// present. Until then they keep their room and what they want; what they get does not matter.
+  /// present. Until then they keep their capacity and what they want; what they get does not
+  /// matter.
   void release(StreamId stream, Time end);
   /// As ExclusiveSharing's: where collectives contend, what they get does matter.
   void engage(StreamId stream);
@@ -215,7 +216,7 @@ void BlocksSharing::dispatch_pool(Pool& pool,
       DeviceState& state = devices_[pool.device.value()];
       const std::uint32_t limit = platform_->device(pool.device).resident_kernels;
       const bool first = !kernels_[index].started;
-      // No room for another kernel: only those that are on the device already may go on.
+      // No capacity for another kernel: only those that are on the device already may go on.
       if (first && limit != 0 && state.resident >= limit) break;
       if (place(index, now) == 0) return;
       Kernel& kernel = kernels_[index];

@@ -37,7 +37,7 @@ void CoResidentShare::reset(const Device& device, const std::vector<std::uint32_
   demand_ = 0;
   members_.clear();
   active_.clear();
-  settled_ = 0;
+  unchanged_ = 0;
   next_ = never;
   due_alone_ = nil;
 }
@@ -78,8 +78,8 @@ void CoResidentShare::leave(Kernel& kernel, std::vector<Kernel>& kernels, std::i
     units.smaller = true;
   }
   if (--classes_[member.need.unit_class].members == 0) std::erase(active_, member.need.unit_class);
-  settled_ =
-      settled_ == members_.size() ? settled_ - 1 : std::min<std::size_t>(settled_, kernel.share);
+  unchanged_ = unchanged_ == members_.size() ? unchanged_ - 1
+                                             : std::min<std::size_t>(unchanged_, kernel.share);
   member = members_.back();
   kernels[member.kernel].share = kernel.share;
   members_.pop_back();
@@ -95,7 +95,7 @@ inline void CoResidentShare::share_units(std::int64_t now) {
     if (!units.note_inputs()) continue;
     const bool was_whole = units.clock.rate == whole_rate;
     (void)units.clock.set_rate(rate_of(units), now);
-    if (was_whole != (units.clock.rate == whole_rate)) settled_ = 0;
+    if (was_whole != (units.clock.rate == whole_rate)) unchanged_ = 0;
   }
 }
 
@@ -111,7 +111,7 @@ void CoResidentShare::find_largest(std::uint32_t unit_class) {
 
 /// Of the kernels that share units of the class.
 std::uint64_t CoResidentShare::rate_of(const UnitClassState& units) const {
-  if (units.units <= units.taken_whole) return whole_rate;  // without limit, or nobody shares any
+  if (units.units <= units.taken_whole) return whole_rate;  // without limit, or none is shared
   const std::int64_t shared = units.units - units.taken_whole;
   std::uint64_t rate = whole_rate;
   if (units.most > unit_throughput && units.blocks != 0) {
@@ -189,17 +189,17 @@ void CoResidentShare::share_bandwidth(std::vector<Kernel>& kernels,
     }
   }
   (void)bandwidth_.set_rate(left / others, now);
-  settled_ = 0;
+  unchanged_ = 0;
 }
 
 /// Not exactly, but in few steps: each of the members may want one less than its part of the sum.
-inline bool CoResidentShare::may_lack_bandwidth(std::int64_t room) const {
+inline bool CoResidentShare::may_lack_bandwidth(std::int64_t left) const {
   std::uint64_t most = demand_;
   for (const std::uint32_t number : active_) {
     const UnitClassState& units = classes_[number];
     most += static_cast<std::uint64_t>(Wide{units.demand} * units.clock.rate / whole_rate) + 1;
   }
-  return static_cast<std::int64_t>(most) > room;
+  return static_cast<std::int64_t>(most) > left;
 }
 
 inline void CoResidentShare::note_clock(const Clock& clock, std::int64_t now) {
@@ -223,11 +223,11 @@ void CoResidentShare::share(std::vector<Kernel>& kernels,
                             CollectiveBandwidth& collectives,
                             std::int64_t now) {
   share_units(now);
-  std::size_t first = std::exchange(settled_, members_.size());
-  if (may_lack_bandwidth(collectives.room())) {
+  std::size_t first = std::exchange(unchanged_, members_.size());
+  if (may_lack_bandwidth(collectives.left())) {
     share_bandwidth(kernels, collectives, now);
   } else {
-    (void)collectives.share(0);  // there is room: they are given all they want
+    (void)collectives.share(0);  // there is enough: they are given all they want
     for (; first < members_.size(); ++first) give_all(members_[first], kernels, now);
   }
   find_next(now);

@@ -221,7 +221,7 @@ class CoResidentShare {
     return kernel.given +
            Wide{member.limit == Limit::bandwidth ? kernel.demand : whole_rate} * left;
   }
-  [[nodiscard]] bool may_lack_bandwidth(std::int64_t room) const;
+  [[nodiscard]] bool may_lack_bandwidth(std::int64_t left) const;
   void note_clock(const Clock& clock, std::int64_t now);
   void find_next(std::int64_t now);
 
@@ -233,7 +233,7 @@ class CoResidentShare {
   Clock time_;                           // of those that nothing limits
   std::uint64_t demand_ = 0;             // of all members that no units slow down
   std::vector<Member> members_;          // in no particular order
-  std::size_t settled_ = 0;              // members before it are limited by what they were
+  std::size_t unchanged_ = 0;            // members before it are limited by what they were
   std::vector<std::uint32_t> by_wanted_;
   std::int64_t next_ = never;
   std::uint32_t due_alone_ = nil;

@@ -21,15 +21,15 @@ class CollectiveBandwidth {
   void engage(std::uint64_t wanted, std::uint64_t guaranteed) {
     wanted_ += wanted;
     guaranteed_ += guaranteed;
-    find_room();
+    find_left();
   }
   void disengage(std::uint64_t wanted, std::uint64_t guaranteed) {
     wanted_ -= wanted;
     guaranteed_ -= guaranteed;
-    find_room();
+    find_left();
   }
-  /// Kernels may want so much before anybody lacks anything; negative: collectives do.
-  [[nodiscard]] std::int64_t room() const { return room_; }
+  /// Kernels may want so much before any lacks bandwidth; negative: collectives do.
+  [[nodiscard]] std::int64_t left() const { return left_; }
   /// Kernels want `kernels`; what is left to them.
   std::uint64_t share(std::uint64_t kernels) {
     const std::uint64_t unwanted = kernels < whole_bandwidth ? whole_bandwidth - kernels : 0;
@@ -48,14 +48,14 @@ class CollectiveBandwidth {
   /// Something is left to kernels (copies) beside collectives that hold all units.
   static constexpr std::uint64_t most_guaranteed = whole_bandwidth / 256 * 255;
 
-  void find_room() {
-    room_ = static_cast<std::int64_t>(whole_bandwidth) - static_cast<std::int64_t>(wanted_);
+  void find_left() {
+    left_ = static_cast<std::int64_t>(whole_bandwidth) - static_cast<std::int64_t>(wanted_);
   }
 
   std::uint64_t wanted_ = 0;
   std::uint64_t guaranteed_ = 0;
   std::uint64_t given_ = 0;
-  std::int64_t room_ = whole_bandwidth;
+  std::int64_t left_ = whole_bandwidth;
 };
 
 }  // namespace schedlab::fluid

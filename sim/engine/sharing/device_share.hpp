@@ -36,7 +36,7 @@ class DeviceShare {
 
   /// May some be slowed down? Then the events of kernels are kept here.
   [[nodiscard]] bool saturated() const { return saturated_; }
-  [[nodiscard]] bool overbooked() const { return bandwidth_.overbooked(collectives_.room()); }
+  [[nodiscard]] bool overbooked() const { return bandwidth_.overbooked(collectives_.left()); }
   [[nodiscard]] std::int64_t own_time(const Kernel& kernel, std::int64_t now, bool& ticked) const {
     return units_ ? units_->own_time(kernel, now, ticked)
                   : bandwidth_.own_time(kernel, now, ticked);

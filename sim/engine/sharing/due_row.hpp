@@ -29,10 +29,10 @@ class DueRow {
     if (size_ == row_.size()) [[unlikely]]
       row_.resize(2 * size_ + 8);
     ++size_;
-    settle(size_ - 1, due, kernel);
+    place(size_ - 1, due, kernel);
   }
   /// The kernel must be in the row.
-  void move(std::uint32_t kernel, Wide due) { settle(find(kernel), due, kernel); }
+  void move(std::uint32_t kernel, Wide due) { place(find(kernel), due, kernel); }
   void remove(std::uint32_t kernel) {
     --size_;
     for (std::size_t at = find(kernel); at < size_; ++at) row_[at] = row_[at + 1];
@@ -52,7 +52,7 @@ class DueRow {
     return at;
   }
   /// Puts it where it belongs; the place `at` is free.
-  void settle(std::size_t at, Wide due, std::uint32_t kernel) {
+  void place(std::size_t at, Wide due, std::uint32_t kernel) {
     Entry* const row = row_.data();
     for (; at + 1 < size_ && row[at + 1].due < due; ++at) row[at] = row[at + 1];
     for (; at > 0 && row[at - 1].due > due; --at) row[at] = row[at - 1];

@@ -85,7 +85,7 @@ class EventRow {
     times_.resize(size);
     kernels_.resize(size);
   }
-  /// Moves all to the begin, where events have left; more room if that is not half of it.
+  /// Moves all to the begin, where events have left; more memory if that is not half of it.
   [[gnu::noinline]] void compact() {
     const std::size_t count = end_ - first_;
     std::copy_n(times_.data() + first_, count, times_.data() + 1);

@@ -25,7 +25,7 @@ struct KernelRequest {
   Time arrived{};               ///< when it reached the stream; with `item` the order among equals
   std::uint32_t item = 0;       ///< number of the host call, in submission order
   bool held = false;            ///< lasts until release(): a collective, whose end others decide
-  /// Nobody can pass it in its connection before it has completed: a model may tell of its start
+  /// No kernel can pass it in its connection before it has completed: a model may tell of its start
   /// with its completion instead of by on_start and on_dispatched.
   bool quiet = false;
 
@@ -111,7 +111,7 @@ class ExclusiveSharing {
   /// not for quiet kernels.
   template <class OnStart, class OnDispatched>
   void dispatch(Time now, OnStart&& on_start, OnDispatched&& on_dispatched);
-  /// Might any start? Those for which there is no room wait in peace until some is given back.
+  /// Might any start? Those for which units are missing wait until some are given back.
   [[nodiscard]] bool dispatch_needed() const { return needed_; }
   /// The held kernel of the stream completes at `end`, not before the present.
   void release(StreamId stream, Time end) { completions_.push(end, 0, stream.value()); }
@@ -243,7 +243,7 @@ class ExclusiveSharing {
 
 template <class OnStart, class OnDispatched>
 void ExclusiveSharing::dispatch(Time now, OnStart&& on_start, OnDispatched&& on_dispatched) {
-  if (arrived_.size() == 1 && touched_.empty()) {  // mostly alone, and often with nobody before it
+  if (arrived_.size() == 1 && touched_.empty()) {  // mostly alone, and often with none before it
     Kernel& kernel = kernels_[arrived_.front()];
     Engine& engine = engines_[kernel.engine];
     if (engine.waiting == 0 && fits(engine, kernel)) {

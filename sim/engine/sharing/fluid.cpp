@@ -14,8 +14,8 @@
 /// Members of FluidSharing: what a run begins with, and a kernel.
 namespace schedlab {
 
-/// Is nobody started until blocks end that are looked at then? The first that waits has no room and
-/// is the one whose own blocks, if any, are not looked at.
+/// Is no block started until blocks end that are looked at then? The first that waits has no
+/// capacity and is the one whose own blocks, if any, are not looked at.
 inline bool FluidSharing::holds_up(const Pool& pool) const {
   const DeviceState& device = devices_[pool.device];
   if (pool.waiting == 0 || limits(device, pool)) return false;
@@ -48,7 +48,7 @@ void FluidSharing::enqueue_arrived() {
     const bool behind = pool.waiting != 0 && request.level >= pool.top;
     pool.top = behind ? pool.top : request.level;
     ++pool.waiting;
-    // Behind one for whom there is no room it changes nothing.
+    // Behind one for whom there is no capacity it changes nothing.
     if (!behind || !holds_up(pool)) mark(number);
   }
   arrived_.clear();
@@ -105,7 +105,7 @@ void FluidSharing::dispatch_queues(Pool& pool, std::int64_t now) {
       if (!kernel.started && device.resident_limit != 0 &&
           device.resident >= device.resident_limit) {
         held_up = true;
-        break;  // it holds up nobody who is resident: they would never end
+        break;  // it delays no resident kernel: they would never end
       }
       const std::uint32_t blocks = blocks_that_fit(pool.capacity_left, kernel);
       if (blocks != 0) {
@@ -129,7 +129,7 @@ void FluidSharing::dispatch_queues(Pool& pool, std::int64_t now) {
 }
 
 /// Blocks that begin while some are short of bandwidth. In the place of blocks of their own kernel
-/// that have just ended, they keep its phase; that is how it comes out by itself while nobody is.
+/// that have just ended, they keep its phase; that is how it comes out by itself while none is.
 void FluidSharing::append_in_phase(Kernel& kernel,
                                    std::uint32_t blocks,
                                    const DeviceState& device,
@@ -291,7 +291,7 @@ inline void FluidSharing::leave(std::uint32_t index, Kernel& kernel, DeviceState
   device.running.pop_back();
 }
 
-/// Does all that is nobody else's business before `horizon`; the time of what is.
+/// Does all that no other component can observe before `horizon`; the time of what is.
 Time FluidSharing::advance_until(Time horizon) {
   const auto at = [](std::int64_t time) { return Time{Duration{time}}; };
   for (;;) {
@@ -313,7 +313,7 @@ Time FluidSharing::advance_until(Time horizon) {
   }
 }
 
-/// end_due() of a kernel that completes, alone at its time, while nobody is short of bandwidth.
+/// end_due() of a kernel that completes, alone at its time, while no kernel is short of bandwidth.
 inline void FluidSharing::complete_quietly(std::uint32_t index,
                                            Kernel& kernel,
                                            DeviceState& device) {
@@ -467,8 +467,8 @@ void FluidSharing::reset(const Problem& problem, const std::vector<std::uint32_t
     state.share.reset(device, partitions, oversubscribed);
     state.events.clear();
     const auto add_pool = [&](std::uint32_t units, std::uint32_t whole) {
-      const std::int64_t room = units == 0 ? no_limit : std::int64_t{unit_capacity} * units;
-      pools_.push_back({.capacity_left = room, .units = units, .whole = whole});
+      const std::int64_t capacity = units == 0 ? no_limit : std::int64_t{unit_capacity} * units;
+      pools_.push_back({.capacity_left = capacity, .units = units, .whole = whole});
     };
     state.divided = partitions.empty() ? nil : divided_class(device).value();
     for (const UnitClassId unit_class : device.unit_classes.ids()) {

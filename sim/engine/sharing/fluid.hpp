@@ -20,13 +20,13 @@ namespace schedlab {
 
 /// Compute sharing by slots, without placement: fast, and exact where placement does not matter.
 ///
-/// A kernel is `blocks` thread blocks of equal time. Blocks take room on the units of their class:
-/// a block of which n reside on an empty unit takes 1/n of one (Residency). Room is given by
-/// priority level, then in the order in which kernels reached the head of their streams; the first
-/// kernel with a block left to place blocks all behind it and all lower levels, even what would fit
-/// (Amert et al., RTSS 2017, rules X1 and P2). What the last wave of a kernel leaves is for the
-/// next one (leftover). Nothing that runs is evicted: a less urgent kernel gives room back only as
-/// its blocks end.
+/// A kernel is `blocks` thread blocks of equal time. Blocks take capacity on the units of their
+/// class: a block of which n reside on an empty unit takes 1/n of one (Residency). Capacity is
+/// given by priority level, then in the order in which kernels reached the head of their streams;
+/// the first kernel with a block left to place blocks all behind it and all lower levels, even what
+/// would fit (Amert et al., RTSS 2017, rules X1 and P2). What the last wave of a kernel leaves is
+/// for the next one (leftover). Nothing that runs is evicted: a less urgent kernel gives capacity
+/// back only as its blocks end.
 ///
 /// Blocks that start together form a cohort and end together. All running kernels share the memory
 /// bandwidth of their device max-min fairly, whatever their priority (BandwidthShare), less what
@@ -98,8 +98,8 @@ class FluidSharing {
   bool pop_completion(Time now, Completion& completed);
 
   /// The blocks of the stream's held kernel, all placed, end together at `end`, not before the
-  /// present. Until then they keep their room, and from now on want bandwidth. What they get of it
-  /// does not change their end: others have less while they move data.
+  /// present. Until then they keep their capacity, and from now on want bandwidth. What they get of
+  /// it does not change their end: others have less while they move data.
   void release(StreamId stream, Time end);
   /// As ExclusiveSharing's: where collectives contend, what they get of the bandwidth matters.
   void engage(StreamId stream);
@@ -114,8 +114,8 @@ class FluidSharing {
   using Cohort = fluid::Cohort;
   using CohortList = fluid::CohortList;
   static constexpr std::uint32_t nil = fluid::nil;
-  /// Room of one unit; divisible by every number of residents up to 16, by 18, 20, 21, 22, 24, 26,
-  /// 28, 30, 32. What is left over of the others is less than a block's on a thousand units.
+  /// Capacity of one unit; divisible by every number of residents up to 16, by 18, 20, 21, 22, 24,
+  /// 26, 28, 30, 32. What is left over of the others is less than a block's on a thousand units.
   static constexpr std::uint32_t unit_capacity = 1441440;
 
   struct Queue {
@@ -135,7 +135,7 @@ class FluidSharing {
     std::uint32_t waves = 0;  ///< block times that it takes alone; 0: no whole number
     WavesAlone alone;
     Residency residency;
-    std::uint32_t footprint = 0;  ///< room of one block
+    std::uint32_t footprint = 0;  ///< capacity of one block
   };
   /// The units of one class of one device.
   struct Pool {
@@ -318,7 +318,7 @@ class FluidSharing {
   std::vector<Cohort> cohorts_;
   std::uint32_t free_cohort_ = nil;
   fluid::Worklist arrived_;          // kernels that are in no queue yet
-  fluid::Worklist dirty_pools_;      // with something to place, or room to place it
+  fluid::Worklist dirty_pools_;      // with something to place, or capacity to place it
   fluid::Worklist touched_;          // kernels to share bandwidth with and to schedule
   fluid::Worklist changed_devices_;  // of touched kernels
   std::vector<Notice> notices_;

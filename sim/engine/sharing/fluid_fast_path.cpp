@@ -2,12 +2,12 @@
 #include "sim/engine/sharing/fluid_inline.hpp"
 
 /// \file
-/// Members of FluidSharing: one block's end and another's start while nobody looks. Most events of
-/// a busy device are of this kind.
+/// Members of FluidSharing: block completions and starts that no other component observes. Most
+/// events of a busy device are of this kind.
 namespace schedlab {
 
 /// The commonest case of advance_shared(), after blocks have ended: the first that waits, which
-/// runs, gets all the room, and has blocks left then. False: that is not so.
+/// runs, gets all the capacity, and has blocks left then. False: that is not so.
 inline bool FluidSharing::fill_first(Pool& pool, DeviceState& device, std::int64_t now) {
   const std::uint32_t index = pool.cycling;
   if (index == nil || index != queues_[pool.first_queue + pool.top].head) {
@@ -73,8 +73,8 @@ FluidSharing::Stop FluidSharing::advance_saturated(DeviceState& device,
   }
 }
 
-/// The commonest case of replace_ended(): all the room goes to the first that waits, which runs,
-/// has blocks left then, and whose other events do not change. False: nothing was done.
+/// The commonest case of replace_ended(): all the capacity goes to the first that waits, which
+/// runs, has blocks left then, and whose other events do not change. False: nothing was done.
 inline bool FluidSharing::replace_block(
     std::uint32_t ended, Kernel& from, Pool& pool, DeviceState& device, std::int64_t now) {
   const std::uint32_t index = pool.cycling;
@@ -84,7 +84,7 @@ inline bool FluidSharing::replace_block(
     return false;
   const std::uint32_t node = from.cohorts.first;
   const std::uint32_t given = cohorts_[node].blocks;
-  // A division less where the blocks are alike and there was no room for any.
+  // A division less where the blocks are alike and there was no capacity for any.
   const std::int64_t capacity_left = pool.capacity_left + std::int64_t{from.footprint} * given;
   const std::uint32_t blocks = from.footprint == to.footprint && pool.capacity_left < to.footprint
                                    ? given

@@ -73,7 +73,7 @@ struct alignas(64) Kernel {
   std::uint64_t block_demand = 0;  ///< of a held kernel 0 until its release
   CohortList cohorts;
   std::uint32_t blocks_left = 0;  ///< to be placed
-  std::uint32_t footprint = 0;    ///< room of one block
+  std::uint32_t footprint = 0;    ///< capacity of one block
   std::uint32_t blocks_running = 0;
   std::uint32_t pool = 0;
 

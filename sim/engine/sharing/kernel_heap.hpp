@@ -75,7 +75,7 @@ class KernelHeap {
   };
   static constexpr std::uint32_t in_row = absent - 1;
   static constexpr std::uint32_t row = 8;
-  /// Entries of `never` behind the last one, so that nobody asks how many children there are.
+  /// Entries of `never` behind the last one, so that the number of children is not asked for.
   static constexpr std::uint32_t padding = 5;
 
   /// Puts the entry into the row, whose last place is free.

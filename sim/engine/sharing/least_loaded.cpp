@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::uint32_t max_free_slots = 1U << 20U;  // of blocks that need nothing
 
-/// Blocks that are placed while a unit with more than `level` of room is left.
+/// Blocks that are placed while a unit with more than `level` of capacity is left.
 std::uint64_t placed_above(const std::vector<std::uint32_t>& free_slots, std::uint32_t level) {
   std::uint64_t sum = 0;
   for (const std::uint32_t r : free_slots) sum += r > level ? r - level : 0;
@@ -30,8 +30,8 @@ std::uint32_t LeastLoadedPlacement::place(std::vector<UnitResources>& free,
                             : free[unit].times(need, max_free_slots);
     most = std::max(most, free_slots_[unit]);
   }
-  // Each block takes one off the largest room, so all units above some level come down to it, and
-  // the first of those on it get one more.
+  // Each block takes one off the largest capacity, so all units above some level come down to it,
+  // and the first of those on it get one more.
   std::uint32_t level = 0;
   for (std::uint32_t high = most; level < high;) {
     const std::uint32_t middle = level + (high - level) / 2;

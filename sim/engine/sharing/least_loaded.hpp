@@ -21,7 +21,7 @@ struct UnitShare {
 ///
 /// Source  that a block goes to the unit with the most free resources, and not round-robin: Gilman,
 ///         Ogden, Guo, Walls, SIGMETRICS Performance Evaluation Review 48(3), 2020 (Pascal, Volta,
-///         Turing). How room is counted, and who wins a tie, is not published: assumed.
+///         Turing). How capacity is counted, and who wins a tie, is not published: assumed.
 /// Cost    O(units * log(blocks that fit on one)), whatever the number of blocks.
 class LeastLoadedPlacement {
  public:

@@ -143,7 +143,7 @@ class Untimed {
       for (const HostId other : std::exchange(state.waiting, {})) ready_hosts_.push_back(other);
     }
     if (call.kind() == HostCallKind::isend || call.kind() == HostCallKind::irecv) return true;
-    if (spec.one_sided == OneSided::get) return true;  // waits for nobody
+    if (spec.one_sided == OneSided::get) return true;  // does not wait
     const bool eager = spec.leaves_at_once(index_.platform().network.eager_threshold);
     if (sends ? (state.asked || eager) : state.sent) return true;
     state.waiting.push_back(host);

@@ -212,7 +212,7 @@ std::string PlanIndex::wrong_message(HostId host, HostCall call) const {
                        sends ? "send" : "receive");
   }
   if (sends && message.one_sided == OneSided::get) {
-    return fmt::format("is for message {}, which {} gets and nobody sends",
+    return fmt::format("is for message {}, which {} gets and no host sends",
                        call.message(),
                        host_name(plan_, message.to));
   }

@@ -43,7 +43,7 @@ class GraphPaths {
   std::vector<Place> place_;                      // by node
   std::vector<std::uint32_t> length_;             // by chain
   std::vector<std::uint32_t> users_left_;         // by node: nodes that need it, not yet visited
-  std::vector<std::vector<std::uint32_t>> rows_;  // by node; empty once nobody needs it any more
+  std::vector<std::vector<std::uint32_t>> rows_;  // by node; empty once it is not needed any more
   std::vector<std::uint32_t> row_;                // of the present node: before it starts
 };
 

@@ -225,7 +225,7 @@ class PlainWalk {
   std::uint32_t host_version_ = 0;         // counts what the host waited for
   IdVector<TaskId, Place> place_;
   std::size_t launched_ = 0;
-  IdVector<TaskId, std::uint32_t> first_addition_;  // empty: nobody adds into what others do
+  IdVector<TaskId, std::uint32_t> first_addition_;  // empty: no two tasks add into one tensor
   std::vector<Addition> additions_;
   IdVector<TensorId, TaskId> last_writer_;
 };

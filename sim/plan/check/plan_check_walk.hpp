@@ -28,7 +28,7 @@ class Walk {
 
  private:
   struct EventState {
-    Clocks::Slot slot = never;  // what the last record captured; never: nobody will ask
+    Clocks::Slot slot = never;  // what the last record captured; never: it will not be asked for
     HostId host;                // of the last record; none: not recorded yet
     std::uint32_t call = 0;
     std::uint32_t uses_left = 0;

@@ -27,6 +27,6 @@ TEST_CASE("words for precisions and timings go there and back") {
   CHECK_FALSE(cuda_precision_of(DataType::fp16).has_value());
   CHECK_FALSE(enum_from<CudaPrecision>("fp8").has_value());
   for (const TaskTiming timing : {TaskTiming::none, TaskTiming::events, TaskTiming::profiler}) {
-    CHECK(task_timing_from(to_string(timing)) == timing);
+    CHECK(enum_from<TaskTiming>(to_string(timing)) == timing);
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stand-ins on CUDA devices. Built twice, as cuda_recurrent_test.cpp.
+// Proxy kernels on CUDA devices. Built twice, as cuda_recurrent_test.cpp.
 #include "policies/registry.hpp"
 #include "real_exec/cuda/cuda_executor.hpp"
 #include "sim/base/error.hpp"

@@ -35,7 +35,7 @@ std::uint64_t graphs_made_by(CudaExecutor& executor,
   return testing::emulated_graphs_made() - before;
 }
 
-class Nobody final : public LaunchObserver {};
+class NoObserver final : public LaunchObserver {};
 
 }  // namespace
 
@@ -58,7 +58,7 @@ TEST_CASE("an executable graph is made once for a plan and a timing, and again f
   CHECK(graphs_made_by(executor, scene, diagonal, work) == diagonal.graphs.size());
   CHECK(graphs_made_by(executor, scene, diagonal, work) == 0);
   executor.run_options().timing = TaskTiming::none;
-  Nobody observer;
+  NoObserver observer;
   executor.run_options().observer = &observer;
   for (int i = 0; i < 2; ++i) {
     CHECK(graphs_made_by(executor, scene, diagonal, work) == diagonal.graphs.size());

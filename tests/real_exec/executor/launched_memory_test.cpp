@@ -165,7 +165,7 @@ TEST_CASE("a tensor that its reader meets first shares no memory with one before
   scene.memory.leave(TaskId{1});
 }
 
-TEST_CASE("a large tensor makes room for small ones when it has gone") {
+TEST_CASE("a large tensor makes space for small ones when it has gone") {
   detail::MemoryParts parts;
   const auto ended = [](TaskId) { return true; };
   const auto large = parts.take(4 * 64, ended);
@@ -175,14 +175,14 @@ TEST_CASE("a large tensor makes room for small ones when it has gone") {
   CHECK(one.piece == large.piece);
   CHECK(two.piece == large.piece);
   CHECK(two.at == 64);
-  // 64 floats are left, the room of `one` beside nothing: 2 * 64 fit nowhere.
+  // 64 floats are left, the space of `one` beside nothing: 2 * 64 fit nowhere.
   parts.give_back(one, {});
   CHECK(parts.take(2 * 64, ended).piece == 1);
   // Where `one` was and where `two` was lie side by side.
   parts.give_back(two, {});
   CHECK(parts.take(4 * 64, ended).piece == large.piece);
   CHECK(parts.pieces() == std::vector<std::size_t>{4 * 64, 2 * 64});
-  // What may still run keeps its room.
+  // What may still run keeps its memory.
   detail::MemoryParts others;
   others.give_back(others.take(64, ended), {TaskId{3}});
   CHECK(others.take(64, [](TaskId task) { return task != TaskId{3}; }).piece == 1);

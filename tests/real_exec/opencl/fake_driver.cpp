@@ -102,9 +102,9 @@ FakeDriver* schedlab_fake_driver() {
   return &driver;
 }
 
-cl_int clGetPlatformIDs(cl_uint room, cl_platform_id* to, cl_uint* count) {
+cl_int clGetPlatformIDs(cl_uint capacity, cl_platform_id* to, cl_uint* count) {
   if (count != nullptr) *count = 1;
-  if (to != nullptr && room > 0) *to = &the_platform;
+  if (to != nullptr && capacity > 0) *to = &the_platform;
   return outcome("clGetPlatformIDs");
 }
 
@@ -114,9 +114,9 @@ cl_int clGetPlatformInfo(
 }
 
 cl_int clGetDeviceIDs(
-    cl_platform_id, cl_device_type, cl_uint room, cl_device_id* to, cl_uint* count) {
+    cl_platform_id, cl_device_type, cl_uint capacity, cl_device_id* to, cl_uint* count) {
   if (count != nullptr) *count = 1;
-  if (to != nullptr && room > 0) *to = &the_device;
+  if (to != nullptr && capacity > 0) *to = &the_device;
   return outcome("clGetDeviceIDs");
 }
 
@@ -148,13 +148,16 @@ cl_int clGetDeviceInfo(
   }
 }
 
-cl_int clCreateSubDevices(
-    cl_device_id, const cl_device_partition_property*, cl_uint room, cl_device_id* to, cl_uint*) {
+cl_int clCreateSubDevices(cl_device_id,
+                          const cl_device_partition_property*,
+                          cl_uint capacity,
+                          cl_device_id* to,
+                          cl_uint*) {
   const cl_int status = outcome("clCreateSubDevices");
   if (status != CL_SUCCESS) return status;
-  for (cl_uint i = 0; i < room; ++i) to[i] = new _cl_device_id{i};
-  driver.live_objects += static_cast<int>(room);
-  driver.queues_of_group.assign(room, 0);
+  for (cl_uint i = 0; i < capacity; ++i) to[i] = new _cl_device_id{i};
+  driver.live_objects += static_cast<int>(capacity);
+  driver.queues_of_group.assign(capacity, 0);
   return CL_SUCCESS;
 }
 cl_int clReleaseDevice(cl_device_id device) {

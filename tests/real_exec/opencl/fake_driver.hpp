@@ -28,7 +28,7 @@ struct FakeDriver {
   std::uint64_t priorities_seen = 0;  ///< a bit for each queue priority that was asked for
   std::uint64_t throttles_seen = 0;   ///< likewise
 
-  // The same library is CLBlast's stand-in, whose products only take time.
+  // The same library is a fake of CLBlast, whose products only take time.
   using Parameters = std::map<std::string, std::size_t>;
   std::map<std::string, Parameters> parameters{{"XgemmDirect", {{"WGD", 16}}},
                                                {"Xgemm", {{"MWG", 16}, {"SA", 0}}},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parameters of CLBlast, on the fake driver, which is CLBlast's stand-in as well: products with a
+// Parameters of CLBlast, on the fake driver, which is a fake of CLBlast as well: products with a
 // tile of 32 take no time, with one of 64 they are wrong.
 #include "real_exec/opencl/product_tuning.hpp"
 

@@ -77,6 +77,7 @@ TEST_CASE("former keys: each that is still read becomes the present one") {
         Case{"partition",
              R"({"most_replicas": 2, "most_down_sets": 5})",
              R"({"max_replicas": 2, "max_down_sets": 5})"},
+        Case{"recording", R"({"probes": []})", R"({"speed_checks": []})"},
         Case{"baseline",
              R"({"workloads": [{"variants": [{"kernels_in_flight": {"most": 4}}]}]})",
              R"({"workloads": [{"variants": [{"kernels_in_flight": {"max": 4}}]}]})"}}) {

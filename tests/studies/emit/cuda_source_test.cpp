@@ -87,13 +87,13 @@ TEST_CASE("a program that leaves a task of the plan out fails its own check") {
   CHECK(has(program.printed, "check: FAILED"));
 }
 
-TEST_CASE("workloads without kernels of their own become stand-ins") {
+TEST_CASE("workloads without kernels of their own become proxy kernels") {
   for (const char* workload :
        {R"({"kind": "lstm", "layers": 2, "steps": 3, "data_type": "fp16"})",
         R"({"kind": "alexnet", "batch": 2})",
         R"({"kind": "gnmt", "layers": 2, "source_steps": 4, "target_steps": 4})"}) {
     const RecordedProgram program = expect_equal_calls(with(workload, "\"heft\"", "eager"), false);
-    CHECK(has(program.printed, "the tasks are stand-ins"));
+    CHECK(has(program.printed, "the tasks are proxy kernels"));
   }
 }
 

@@ -29,8 +29,8 @@ class SimulatedDevice final : public Measurer {
     Duration launch_more{0};  ///< on top of the cost of each launch
     Duration timing_cost{0};  ///< how much longer a run is whose tasks are timed
     std::function<void(const MeasureRequest&)> before = [](const MeasureRequest&) {};
-    /// What a probe of its speed says.
-    std::function<std::optional<DriftReading>()> probe = [] {
+    /// What a speed check says.
+    std::function<std::optional<DriftReading>()> check = [] {
       return std::optional<DriftReading>{};
     };
   };
@@ -66,7 +66,7 @@ class SimulatedDevice final : public Measurer {
     return timed({std::move(recording.trace), std::move(recording.plan)});
   }
 
-  [[nodiscard]] std::optional<DriftReading> probe() override { return is_.probe(); }
+  [[nodiscard]] std::optional<DriftReading> check_speed() override { return is_.check(); }
 
   std::vector<std::uint64_t> order;  ///< scenarios, as they were run
 

@@ -50,7 +50,7 @@ Duration scaled(Duration duration, double factor) {
 }
 
 /// Missed: a third of the waits of streams is unresolved, and kernels of several streams wait for
-/// room. The replay's path is right, the measured one is up to 10 points off.
+/// capacity. The replay's path is right, the measured one is up to 10 points off.
 bool measured_path_is_lost(const fs::path& file) {
   const std::string name = file.filename().string();
   return name == "dlrm_a100_16rank_graphlaunch.json.gz" ||

@@ -2,7 +2,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 #include "sim/base/gzip.hpp"
-#include "studies/base/json_node.hpp"
+#include "sim/base/json_node.hpp"
 #include "studies/base/schema_check.hpp"
 #include "studies/explanation/import_summary.hpp"
 #include "studies/explanation/import_verb.hpp"

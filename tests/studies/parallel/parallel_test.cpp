@@ -3,7 +3,7 @@
 #include "hw_models/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
-#include "studies/base/json_node.hpp"
+#include "sim/base/json_node.hpp"
 #include "studies/base/schema_check.hpp"
 #include "studies/parallel/parallel_bounds.hpp"
 #include "studies/parallel/parallel_plan.hpp"

@@ -112,7 +112,7 @@ TEST_CASE("an order that stays in a layer is faster than one that goes round, by
   // 4 MB of one layer's weights and gradients stay in a cache of 6 MB, 12.6 MB of all layers do
   // not.
   CHECK(ratio(Bytes{6'000'000}) > 1.1);
-  // With room for everything, or for nothing, the order does not matter.
+  // With capacity for everything, or for nothing, the order does not matter.
   CHECK(ratio(Bytes{60'000'000}) == doctest::Approx(1).epsilon(0.01));
   CHECK(ratio(Bytes{100'000}) == doctest::Approx(1).epsilon(0.01));
 }

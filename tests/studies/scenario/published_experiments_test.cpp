@@ -62,7 +62,7 @@ TEST_CASE("published: an urgent kernel that does not fit blocks one that would")
   e.run();
   CHECK(e.of("running") == Times{0, 1000});  // nothing is evicted
   CHECK(e.of("urgent") == Times{1000, 1500});
-  CHECK(e.of("small") == Times{1000, 1200});  // submitted at 200, with room for it all the time
+  CHECK(e.of("small") == Times{1000, 1200});  // submitted at 200, with capacity for it all the time
 }
 
 TEST_CASE("published: urgent kernels take over at the end of blocks, and the others starve") {

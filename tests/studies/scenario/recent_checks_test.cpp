@@ -33,7 +33,7 @@ Plan right_plan() {
   return plan;
 }
 
-/// On two streams, and nobody waits.
+/// On two streams, without waits.
 Plan wrong_plan() {
   Plan plan = right_plan();
   const StreamId other = plan.streams.push_back({});

@@ -65,10 +65,10 @@ struct Validated {
 
 }  // namespace
 
-TEST_CASE("validate: a machine that has become slower is known by its probes") {
+TEST_CASE("validate: a machine that has become slower is known by its speed checks") {
   Validated validated;
   SimulatedDevice device({.factor = [](const Operation&, Duration) { return 1.2; },
-                          .probe = [] { return std::optional{all_kinds(1.2)}; }});
+                          .check = [] { return std::optional{all_kinds(1.2)}; }});
   CHECK(validated.run(&device, {}, {}) == exit_done);
   const json& summary = validated.summary();
   const json& speed = summary.at("speed");
@@ -93,7 +93,7 @@ TEST_CASE("validate: a machine that has become slower is known by its probes") {
   CHECK(std::filesystem::exists(validated.folder.path() / "out" / "speed.svg"));
 }
 
-TEST_CASE("validate: disturbed rounds are left out of medians beside, by the probes alone") {
+TEST_CASE("validate: disturbed rounds are left out of medians beside, by the speed checks alone") {
   Validated validated;
   // Of each group's 17 rounds of 2 runs, 2 of warm-up, the kept ones 2 to 9 take 1.5 times as long.
   std::size_t runs = 0;
@@ -103,12 +103,12 @@ TEST_CASE("validate: disturbed rounds are left out of medians beside, by the pro
   };
   SimulatedDevice device({.factor = [&](const Operation&, Duration) { return factor(); },
                           .before = [&](const MeasureRequest&) { ++runs; },
-                          .probe = [&] { return std::optional{all_kinds(factor())}; }});
+                          .check = [&] { return std::optional{all_kinds(factor())}; }});
   CHECK(validated.run(&device, {}, {}) == exit_done);
   // 8 of 15 runs are long: so is the median.
   CHECK(validated.summary().at("makespan_error").at("bias").get<double>() < -0.25);
   const json& speed = validated.summary().at("speed");
-  // Of a group's 18 probes the 8 after a long round are far from the median. Beside one of them are
+  // Of a group's 18 checks the 8 after a long round are far from the median. Beside one of them are
   // the long rounds and the one that follows.
   CHECK(speed.at("overall").get<double>() == doctest::Approx(1.0));
   CHECK(speed.at("disturbed_rounds") == 18);
@@ -118,11 +118,11 @@ TEST_CASE("validate: disturbed rounds are left out of medians beside, by the pro
   CHECK(validated.results.at("scenarios").at(0).at("undisturbed_runs") == 6);
 }
 
-TEST_CASE("validate: a recording keeps the probes") {
+TEST_CASE("validate: a recording keeps the speed checks") {
   Validated validated;
   SimulatedDevice device({.factor = [](const Operation&, Duration) { return 1.1; },
                           .task_cv = 0.02,
-                          .probe = [] { return std::optional{all_kinds(1.08)}; }});
+                          .check = [] { return std::optional{all_kinds(1.08)}; }});
   const std::string recording = (validated.folder.path() / "recording").string();
   CHECK(validated.run(&device, {}, recording) == exit_done);
   const json measured = validated.summary();
@@ -131,6 +131,14 @@ TEST_CASE("validate: a recording keeps the probes") {
   CHECK_NOTHROW(read_checked_json(text, recording_schema(), path));
   CHECK(validated.run(nullptr, recording, {}) == exit_done);
   CHECK(validated.summary() == measured);
+
+  // Under the name that they had in the version before.
+  std::string older = text;
+  const std::string now = "\"speed_checks\"";
+  older.replace(older.find(now), now.size(), "\"probes\"");
+  write_file_atomically(path, older);
+  CHECK(validated.run(nullptr, recording, {}) == exit_done);
+  CHECK(validated.summary().at("speed") == measured.at("speed"));
 }
 
 TEST_CASE("recordings of CPUs that come with the program replay on any computer") {
@@ -152,7 +160,7 @@ TEST_CASE("recordings of CPUs that come with the program replay on any computer"
     const json results = json::parse(read_file(options.out + "/validation.json"));
     const json& summary = results.at("summary");
     CHECK(summary.at("compared") == summary.at("scenarios"));
-    CHECK(summary.at("speed").at("probes").get<int>() > 0);
+    CHECK(summary.at("speed").at("checks").get<int>() > 0);
     CHECK(summary.at("interval_coverage").at("of") == summary.at("scenarios"));
     const std::string path = (entry.path() / recording_file).string();
     const std::string text = read_file(path);
@@ -180,25 +188,25 @@ TEST_CASE("passes recorded on an H200 are predicted from the calibration before 
   CHECK(summary.at("makespan_error").at("p90").get<double>() < 0.2);
 }
 
-TEST_CASE("a round is disturbed if a probe beside it is far from the median") {
+TEST_CASE("a round is disturbed if a speed check beside it is far from the median") {
   Measurements measured;
-  const auto probe = [&](std::size_t group, std::uint32_t round, double factor) {
-    measured.probes.push_back(
+  const auto check = [&](std::size_t group, std::uint32_t round, double factor) {
+    measured.speed_checks.push_back(
         {.group = group, .round = round, .at_s = 0, .reading = all_kinds(factor)});
   };
-  for (const std::uint32_t round : {0U, 2U, 4U}) probe(0, round, 1.0);
-  probe(1, 0, 1.0);
-  probe(1, 3, 1.2);
-  probe(1, 5, 1.05);
+  for (const std::uint32_t round : {0U, 2U, 4U}) check(0, round, 1.0);
+  check(1, 0, 1.0);
+  check(1, 3, 1.2);
+  check(1, 5, 1.05);
   const SpeedOfMachine machine{measured};
   CHECK_FALSE(machine.disturbed(0, 3));
-  CHECK(machine.disturbed(1, 2));  // between the probes before rounds 0 and 3
+  CHECK(machine.disturbed(1, 2));  // between the checks before rounds 0 and 3
   CHECK(machine.disturbed(1, 4));  // between those before 3 and 5
   CHECK_FALSE(machine.disturbed(1, 5));
   CHECK(machine.of_group(1)->overall() == doctest::Approx(1.05));
   CHECK_FALSE(machine.of_group(2).has_value());
   const SpeedSummary summary = machine.summary({4, 5});
-  CHECK(summary.probes == 6);
+  CHECK(summary.checks == 6);
   CHECK(summary.rounds == 9);
   CHECK(summary.disturbed == 5);  // all of group 1
 }

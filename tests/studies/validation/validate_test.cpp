@@ -115,7 +115,7 @@ TEST_CASE("validate: longer kernels are found as such, and break the bounds") {
       CHECK(kernels / sum > 0.9);
     }
   }
-  // The same bound with room is kept.
+  // The same bound with slack is kept.
   CHECK(session.validate({.max_median_error = "0.2", .overwrite = true}, device) == exit_done);
 }
 

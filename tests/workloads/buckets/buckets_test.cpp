@@ -248,7 +248,7 @@ TEST_CASE("a batch takes the rows of the first bucket that fits all of them") {
 }
 
 TEST_CASE("packing fills a row with the longest sequences that still fit") {
-  // Rows of 10 for 6 to 10, of 5 for the rest. 9 leaves room for nothing (a step between, 0 left),
+  // Rows of 10 for 6 to 10, of 5 for the rest. 9 leaves space for nothing (a step between, 0 left),
   // 7 for a 2 (7 + 1 + 2), 6 for a 3; then 4 alone (a break and a 1 would take 6 of 5), and the two
   // 1s with 2 between: 1 + 1 + 1.
   const std::vector<std::int64_t> lengths{1, 9, 4, 2, 7, 1, 6, 3};
@@ -406,7 +406,7 @@ TEST_CASE("reading hides behind training when it is the faster of the two") {
   CHECK(epoch_time(epoch, step, {}, reading).total == 75us);
   // 10 steps of 200 bytes at 1 GB/s are 2 us; with 4 us before, 6 us.
   // Two producers: reads of 15 us end at 15 and 15, and the third, which waits for the first chunk
-  // to be trained, at 40; with room for it at once at 30.
+  // to be trained, at 40; with a free slot at once at 30.
   reading.producers = 2;
   reading.chunks_ahead = 1;
   CHECK(epoch_time(epoch, step, {}, reading).total == 50us);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/base/error.hpp"
-#include "sim/base/rng.hpp"
 #include "workloads/buckets/checkpoints.hpp"
 #include "workloads/buckets/recurrent_memory.hpp"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -243,38 +243,40 @@ TEST_CASE("segments near the square root need least memory") {
   CHECK(min_memory_segments(1, 1_KiB, 1_KiB).segment == 1);
 }
 
-TEST_CASE("cheapest checkpoints cost what a search over all memory states finds") {
-  Rng rng{11};
-  for (int round = 0; round < 12; ++round) {
-    std::vector<double> costs(2 + rng.below(5));
-    for (double& cost : costs) cost = static_cast<double>(1 + rng.below(9));
-    for (std::size_t slots = 0; slots < costs.size(); ++slots) {
-      CAPTURE(round);
+TEST_CASE("forward steps with few states are what a search over all memory states finds") {
+  for (std::int64_t steps = 1; steps <= 6; ++steps) {
+    for (std::int64_t slots = 0; slots < steps; ++slots) {
+      CAPTURE(steps);
       CAPTURE(slots);
-      CHECK(cheapest_checkpoints(costs, static_cast<std::int64_t>(slots)).forward_cost ==
-            min_by_search(costs, slots));
+      const std::vector<double> costs(static_cast<std::size_t>(steps), 1.0);
+      CHECK(static_cast<double>(min_forward_steps(steps, slots)) ==
+            min_by_search(costs, static_cast<std::size_t>(slots)));
     }
   }
 }
 
-TEST_CASE("for equal steps the programme and the closed form agree") {
-  for (std::int64_t steps = 1; steps <= 40; ++steps) {
-    const std::vector<double> costs(static_cast<std::size_t>(steps), 1.0);
-    for (const std::int64_t slots : {0, 1, 2, 3, 5, 8, 50}) {
+TEST_CASE("the closed form of forward steps is the recurrence over the first state that is kept") {
+  constexpr std::int64_t longest = 40;
+  constexpr std::int64_t most_slots = 8;
+  std::array<std::array<std::int64_t, longest + 1>, most_slots + 1> least{};
+  for (std::int64_t slots = 0; slots <= most_slots; ++slots) {
+    auto& row = least.at(static_cast<std::size_t>(slots));
+    for (std::int64_t steps = 1; steps <= longest; ++steps) {
+      std::int64_t best = steps * (steps + 1) / 2;  // every step from the first state
+      for (std::int64_t kept = 1; slots > 0 && kept < steps; ++kept) {
+        const auto& fewer = least.at(static_cast<std::size_t>(slots - 1));
+        best = std::min(best,
+                        kept + fewer.at(static_cast<std::size_t>(steps - kept)) +
+                            row.at(static_cast<std::size_t>(kept)));
+      }
+      row.at(static_cast<std::size_t>(steps)) = best;
       CAPTURE(steps);
       CAPTURE(slots);
-      CHECK(cheapest_checkpoints(costs, slots).forward_cost ==
-            static_cast<double>(min_forward_steps(steps, slots)));
+      CHECK(min_forward_steps(steps, slots) == best);
     }
   }
   // No state but the first: 1 + 2 + ... + n. All states: each step but the last twice.
   CHECK(min_forward_steps(2000, 0) == 2000 * 2001 / 2);
   CHECK(min_forward_steps(2000, 2000) == 3999);
-  CHECK_THROWS_AS(static_cast<void>(cheapest_checkpoints({}, 1)), ContractViolation);
-}
-
-TEST_CASE("the states kept on the first run are as many as the slots and ascend") {
-  const auto plan = cheapest_checkpoints(std::vector<double>(30, 1.0), 4);
-  CHECK(plan.kept_first.size() == 4);
-  CHECK(std::is_sorted(plan.kept_first.begin(), plan.kept_first.end()));
+  CHECK_THROWS_AS(static_cast<void>(min_forward_steps(0, 1)), ContractViolation);
 }

@@ -230,27 +230,3 @@ TEST_CASE("only the final states of the classifier get a gradient from outside")
   CHECK(predecessors(graph, find_operation(graph, "projection")) ==
         Names{"cell_forward(2,4)", "cell_forward(3,0)"});
 }
-
-TEST_CASE("recurrent operations are told from the rest of a model") {
-  RecurrentSpec spec{.layers = 2, .steps = 3, .batch = 2, .hidden = 3};
-  spec.pass = RecurrentPass::training;
-  spec.accumulation = Accumulation::partial;
-  for (const auto cell :
-       {RecurrentCell::lstm, RecurrentCell::gru, RecurrentCell::gru_reset_before}) {
-    for (const Granularity granularity : granularities) {
-      spec.cell = cell;
-      spec.granularity = granularity;
-      const TaskGraph graph = recurrent(spec);
-      for (const TaskId task : graph.tasks()) {
-        CAPTURE(graph.name(task));
-        CHECK(is_recurrent_operation(graph.operation(task).name) == (graph.tags(task).layer >= 0));
-      }
-    }
-  }
-  for_each_model([](const TaskGraph& graph, Granularity) {
-    for (const TaskId task : graph.tasks()) {
-      CAPTURE(graph.name(task));
-      CHECK(is_recurrent_operation(graph.operation(task).name) == (graph.tags(task).layer >= 0));
-    }
-  });
-}

@@ -61,7 +61,7 @@ TEST_CASE("kineto: what is no trace is refused with what was expected") {
 TEST_CASE("kineto: nesting is limited before it is parsed") {
   CHECK(says(kineto_text(std::string(100'000, '[')), "nested deeper than 256 levels"));
   CHECK(says(R"({"a": )" + std::string(100'000, '{'), "nested deeper than 256 levels"));
-  // 256 levels in an argument that nobody reads: 2 are the event and its "args"
+  // 256 levels in an argument that is not read: 2 are the event and its "args"
   const std::string deep = std::string(254, '[') + std::string(254, ']');
   const ImportedTrace trace = read_text(
       kineto_text(R"({"ph": "X", "cat": "cpu_op", "name": "n", "ts": 1, "dur": 1, "args": {"x": )" +
@@ -178,7 +178,7 @@ class EndlessEvents final : public ByteSource {
  public:
   explicit EndlessEvents(std::uint64_t events) : left_(events) {}
 
-  [[nodiscard]] std::size_t read(char* to, std::size_t room) override {
+  [[nodiscard]] std::size_t read(char* to, std::size_t capacity) override {
     if (at_ == event_.size()) {
       if (left_ == 0) return 0;
       event_ = std::string(98, ' ');
@@ -186,7 +186,7 @@ class EndlessEvents final : public ByteSource {
       event_ += --left_ == 0 ? "]\n" : ",\n";
       at_ = 0;
     }
-    const std::size_t given = event_.copy(to, room, at_);
+    const std::size_t given = event_.copy(to, capacity, at_);
     at_ += given;
     given_ += given;
     return given;

@@ -77,7 +77,7 @@ TEST_CASE("an idle device that does not start what it has been given goes on to 
   CHECK(run.start_with_free_host("late") == ImportedTraceMaker::at(5 - 5 + 2 + 15 + 4893));
 }
 
-TEST_CASE("what waits while the device works may have found no room, which is no pause") {
+TEST_CASE("what waits while the device works may have found no capacity, which is no pause") {
   ImportedTraceMaker maker = idle_kernels();
   maker.kernel("beside", 20, 95, 102, 5000);
   maker.kernel("late", 7, 105, 5000, 5010);

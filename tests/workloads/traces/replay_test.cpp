@@ -85,7 +85,7 @@ TEST_CASE("an item waits for the event of another stream, and its error is what 
 TEST_CASE("what was launched before the recording keeps its stream busy as long as it did") {
   ImportedTraceMaker maker;
   maker.activity("earlier", 7, 5, 50);
-  maker.activity("earlier", 7, 60, 100);  // nobody knows what it waited for
+  maker.activity("earlier", 7, 60, 100);  // what it waited for is unknown
   maker.kernel("behind", 7, 10, 102, 110);
   for (const auto mode : {ReplayMode::copied_launches, ReplayMode::copied_host_work}) {
     CAPTURE(to_string(mode));
@@ -199,9 +199,9 @@ TEST_CASE("a word for each mode") {
                           ReplayMode::copied_host_work,
                           ReplayMode::generated_host,
                           ReplayMode::calibrated}) {
-    CHECK(replay_mode_from(to_string(mode)) == mode);
+    CHECK(enum_from<ReplayMode>(to_string(mode)) == mode);
   }
-  CHECK_FALSE(replay_mode_from("copied").has_value());
+  CHECK_FALSE(enum_from<ReplayMode>("copied").has_value());
 }
 
 }  // namespace

@@ -155,7 +155,7 @@ TEST_CASE("the partition of an LSTM's gradients is the published one, task by ta
   }
 }
 
-TEST_CASE("of one layer nobody needs the gradient of the input, so hidden_2 may be put off") {
+TEST_CASE("of one layer the gradient of the input is not needed, so hidden_2 may be put off") {
   const TaskGraph found = CriticalPartition{}.apply(recurrent(gradients(1, 6)));
   for (const TaskId task : found.tasks()) {
     const std::string name = published_name(found.operation(task).name);

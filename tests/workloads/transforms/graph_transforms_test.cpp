@@ -64,7 +64,7 @@ std::set<std::string> before(const TaskGraph& graph, TaskId task) {
   return names;
 }
 
-/// a writes x, b and d read it; b's result is kept, d's goes to e, whose result nobody wants; f
+/// a writes x, b and d read it; b's result is kept, d's goes to e, whose result is unused; f
 /// stands behind e by order alone.
 TaskGraph graph_with_dead_tasks() {
   TaskGraphBuilder builder;
@@ -106,8 +106,7 @@ TEST_CASE("dead tasks go, with their tensors, and orders through them stay") {
   CHECK(live.tensors().size() == 3);  // x and the two that are kept
 }
 
-TEST_CASE(
-    "a training step has no dead tasks; without its updates and gradients nobody needs backward") {
+TEST_CASE("a training step has no dead tasks; without its updates and gradients backward is dead") {
   const TaskGraph graph = conv_net(small_vgg());
   CHECK(RemoveDead{}.apply(graph).task_count() == graph.task_count());
   // Of the same step without updates only the parameters and the losses are kept.

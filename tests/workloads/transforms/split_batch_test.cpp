@@ -149,7 +149,7 @@ TEST_CASE("parameters are held once, activations are divided, gradients exist pe
   CHECK(bytes_of(parts, false) == bytes_of(whole, false) + 2 * bytes_of(whole, true) / 2);
 }
 
-TEST_CASE("a graph that nobody made for splitting can be split: GNMT") {
+TEST_CASE("a graph that was not made for splitting can be split: GNMT") {
   GnmtSpec spec;
   spec.layers = 2;
   spec.hidden = 4;

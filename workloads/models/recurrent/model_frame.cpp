@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/models/recurrent/model_frame.hpp"
 
-#include <algorithm>
-#include <array>
-#include <string_view>
-
 namespace schedlab {
 namespace detail {
 
@@ -43,35 +39,5 @@ void reserve_nodes(GraphEmitter& out, std::int64_t nodes) {
 }
 
 }  // namespace detail
-
-bool is_recurrent_operation(std::string_view name) {
-  constexpr std::array<std::string_view, 24> names{"input_gemm",
-                                                   "recurrent_gemm",
-                                                   "gates_forward",
-                                                   "candidate_gemm",
-                                                   "cell_forward",
-                                                   "node_forward",
-                                                   "cell",
-                                                   "candidate_cell",
-                                                   "candidate_hidden",
-                                                   "hidden_1",
-                                                   "hidden_2",
-                                                   "node",
-                                                   "data_node",
-                                                   "weight_1",
-                                                   "weight_2",
-                                                   "weight_3",
-                                                   "bias",
-                                                   "reduce_1",
-                                                   "reduce_2",
-                                                   "reduce_3",
-                                                   "reduce_bias",
-                                                   "residual",
-                                                   "residual_gradient",
-                                                   "update"};
-  constexpr std::string_view again = "recompute_";
-  if (name.starts_with(again)) name.remove_prefix(again.size());
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
 
 }  // namespace schedlab

@@ -21,7 +21,7 @@ namespace schedlab::detail {
 /// The outputs of the top layer, one part per direction.
 [[nodiscard]] std::vector<const Steps*> top_outputs(RecurrentStack& stack);
 
-/// Room for the tasks of so many nodes.
+/// Reserves the tasks of so many nodes.
 void reserve_nodes(GraphEmitter& out, std::int64_t nodes);
 
 }  // namespace schedlab::detail

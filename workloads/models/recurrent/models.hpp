@@ -82,8 +82,4 @@ struct SentimentLstmSpec {
 [[nodiscard]] TaskGraph sentiment_lstm(const SentimentLstmSpec& spec);
 [[nodiscard]] std::int64_t parameter_count(const SentimentLstmSpec& spec);
 
-/// Does an operation of this name belong to the recurrent layers? In S1 these are the one operator
-/// that is scheduled; the rest of a model's time is spent in other operations.
-[[nodiscard]] bool is_recurrent_operation(std::string_view name);
-
 }  // namespace schedlab

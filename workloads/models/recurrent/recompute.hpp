@@ -19,7 +19,6 @@ enum class Recompute : std::uint8_t {
   sqrt,           ///< the state at every s-th step, s for least memory; segment by segment again
   optimal,        ///< the state at so many steps as asked for, with least forward work
 };
-inline constexpr std::size_t recompute_count = 5;
 template <>
 struct EnumNames<Recompute> {
   static constexpr auto names =

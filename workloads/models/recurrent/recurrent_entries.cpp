@@ -180,7 +180,7 @@ WorkloadInfo gru_workload() {
 
 std::optional<RecurrentSpec> recurrent_spec(std::string_view workload, const Options& options) {
   if (workload != "lstm" && workload != "gru") return std::nullopt;
-  // Nobody computes tasks that are not the generator's.
+  // Only the generator's tasks can be computed.
   const bool apart = options.flag("separate_gates") || options.flag("gate_products");
   const auto split = options.values().find("split");
   const bool whole =

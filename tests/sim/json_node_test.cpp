@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "studies/base/json_node.hpp"
+#include "sim/base/json_node.hpp"
 
 #include "sim/base/error.hpp"
 
@@ -48,9 +48,9 @@ TEST_CASE("a syntax error is reported with line and column") {
 
 TEST_CASE("a key given twice is an error, also in a nested object") {
   CHECK(error_of(R"({"a": 1, "a": 2})") ==
-        "a.json: /: found the key \"a\" twice, expected each key once");
+        "a.json: /a: found the key \"a\" twice, expected each key once");
   CHECK(error_of(R"({"p": [{"n": 1, "n": 1}]})") ==
-        "a.json: /p/0: found the key \"n\" twice, expected each key once");
+        "a.json: /p/0/n: found the key \"n\" twice, expected each key once");
 }
 
 TEST_CASE("hostile nesting and integers are refused, not crashed on") {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "calibration/drift_probe.hpp"
+#include "calibration/speed_check.hpp"
 
 #include "calibration/device_times.hpp"
 #include "calibration/kernel_cases.hpp"
@@ -15,7 +15,7 @@ namespace schedlab {
 namespace {
 
 constexpr std::size_t kept_runs = 2;
-constexpr double min_share = 0.05;  // of the probe's time; copies of a microsecond scatter
+constexpr double min_share = 0.05;  // of the check's time; copies of a microsecond scatter
 constexpr std::uint64_t seed = 1;   // of the numbers in the models
 
 bool same_kernel(const KernelSample& a, const KernelSample& b) {
@@ -73,15 +73,15 @@ std::vector<KernelSample> measure_on(CalibrationBench& bench, const BenchCase& w
 
 }  // namespace
 
-ProbeCases::ProbeCases(std::uint32_t workers)
-    : one_unit(bench_case(drift_probe(1))), all_units(bench_case(drift_probe(workers))) {}
+SpeedCheckCases::SpeedCheckCases(std::uint32_t workers)
+    : one_unit(bench_case(speed_check(1))), all_units(bench_case(speed_check(workers))) {}
 
-ProbeTimes measure_probe(CalibrationBench& bench, const ProbeCases& cases) {
+SpeedCheckTimes measure_speed(CalibrationBench& bench, const SpeedCheckCases& cases) {
   return {.one_unit = measure_on(bench, cases.one_unit),
           .all_units = measure_on(bench, cases.all_units)};
 }
 
-DriftReading drift_reading(const KernelProfile& profile, const ProbeTimes& times) {
+DriftReading drift_reading(const KernelProfile& profile, const SpeedCheckTimes& times) {
   const Sums one_unit = sums_of(profile, times.one_unit);
   const Sums all_units = sums_of(profile, times.all_units);
   DriftReading reading;
@@ -97,7 +97,7 @@ DriftReading drift_reading(const KernelProfile& profile, const ProbeTimes& times
   return reading;
 }
 
-CpuDriftProbe::CpuDriftProbe(std::uint32_t workers, bool pin, const StopFlag* stop)
+CpuSpeedCheck::CpuSpeedCheck(std::uint32_t workers, bool pin, const StopFlag* stop)
     : cases_(workers),
       one_unit_(*cases_.one_unit.recurrent, cases_.one_unit.graph, seed),
       all_units_(*cases_.all_units.recurrent, cases_.all_units.graph, seed),
@@ -108,7 +108,7 @@ CpuDriftProbe::CpuDriftProbe(std::uint32_t workers, bool pin, const StopFlag* st
                  .stop = stop,
                  .prepare_worker = prepare_worker_thread}) {}
 
-std::vector<KernelSample> CpuDriftProbe::measure(const BenchCase& what, RecurrentWork& work) {
+std::vector<KernelSample> CpuSpeedCheck::measure(const BenchCase& what, RecurrentWork& work) {
   KernelTimes times(what.graph, executor_.workers());
   for (std::size_t run = 0; run <= kept_runs; ++run) {
     executor_.run(what.graph, what.plan, work, run_);
@@ -117,7 +117,7 @@ std::vector<KernelSample> CpuDriftProbe::measure(const BenchCase& what, Recurren
   return of_the_fastest(times);
 }
 
-ProbeTimes CpuDriftProbe::measure() {
+SpeedCheckTimes CpuSpeedCheck::measure() {
   return {.one_unit = measure(cases_.one_unit, one_unit_),
           .all_units = measure(cases_.all_units, all_units_)};
 }

@@ -28,7 +28,7 @@ bool copies_with_host(const Kernel& kernel) {
 }
 
 /// Elements of fp32 that the results of a kernel take.
-std::size_t result_room(const Kernel& kernel) {
+std::size_t result_elements(const Kernel& kernel) {
   if (!detail::is_product(kernel)) return copied_bytes(kernel) / sizeof(float) + pack_elements;
   const auto products = static_cast<std::size_t>(detail::product_count(kernel));
   return static_cast<std::size_t>(kernel.m * kernel.n) * products *
@@ -36,31 +36,31 @@ std::size_t result_room(const Kernel& kernel) {
 }
 
 /// Elements of the largest operand.
-std::size_t operand_room(const Kernel& kernel) {
+std::size_t operand_elements(const Kernel& kernel) {
   if (!detail::is_product(kernel)) return copied_bytes(kernel) / sizeof(float) + 1;
   const std::size_t width = kernel.type == DataType::fp64 ? 2 : 1;
   return static_cast<std::size_t>(std::max(kernel.m, kernel.n) * kernel.k) * width;
 }
 
-/// Only its time is known, or its data are too many for stand-ins.
+/// Only its time is known, or its data are too many for proxy kernels.
 bool passes_time(const Operation& operation) {
   const auto& kernels = operation.kernels;
   return std::all_of(kernels.begin(),
                      kernels.end(),
                      [](const Kernel& kernel) { return kernel.kind == TaskKind::fixed; }) ||
          std::any_of(kernels.begin(), kernels.end(), [](const Kernel& kernel) {
-           return std::max(operand_room(kernel), result_room(kernel)) >
+           return std::max(operand_elements(kernel), result_elements(kernel)) >
                   detail::max_proxy_elements / 4;
          });
 }
 
-class StandIns {
+class ProxyCode {
  public:
-  StandIns(const TaskGraph& graph, const CostTable& costs, bool capturing)
+  ProxyCode(const TaskGraph& graph, const CostTable& costs, bool capturing)
       : graph_(graph), costs_(costs), capturing_(capturing) {
     for (const Operation& operation : graph.operations()) measure(operation);
     if (!any_) return;
-    // Room for several side by side, so that tasks at once do not share lines of a cache.
+    // Space for several side by side, so that tasks at once do not share lines of a cache.
     operands_ =
         std::clamp(16 * largest_operand_, detail::min_proxy_elements, detail::max_proxy_elements);
     results_ = std::max(4 * largest_result_, detail::min_proxy_elements);
@@ -68,9 +68,9 @@ class StandIns {
 
   [[nodiscard]] TaskCode code() const {
     TaskCode made;
-    made.texts = {"stand_ins"};
+    made.texts = {"proxy_kernels"};
     made.allocate = fmt::format(
-        "  allocate_stand_ins({}, {}, {}, {});\n", operands_, results_, host_bytes_, low_);
+        "  allocate_proxies({}, {}, {}, {});\n", operands_, results_, host_bytes_, low_);
     CodeNames names;
     IdVector<OperationId, std::string> functions;
     for (const OperationId id : graph_.operations().ids()) {
@@ -82,10 +82,10 @@ class StandIns {
           "  operations::{}(to, {});\n", functions[graph_.operation_id(task)], place_text(task)));
     }
     made.operations = fmt::format(
-        "namespace operations {{\n\n// Stand-ins: put your own kernels in their place.\n\n{}}}  // "
-        "namespace operations\n\n",
+        "namespace operations {{\n\n// Proxy kernels: put your own kernels in their place.\n\n"
+        "{}}}  // namespace operations\n\n",
         made.operations);
-    made.what = "stand-ins of the shapes and times of the plan's operations, to be replaced";
+    made.what = "proxy kernels of the shapes and times of the plan's operations, to be replaced";
     return made;
   }
 
@@ -96,8 +96,8 @@ class StandIns {
     any_ = true;
     for (const Kernel& kernel : operation.kernels) {
       refuse(operation, kernel);
-      largest_result_ = std::max(largest_result_, result_room(kernel));
-      largest_operand_ = std::max(largest_operand_, operand_room(kernel));
+      largest_result_ = std::max(largest_result_, result_elements(kernel));
+      largest_operand_ = std::max(largest_operand_, operand_elements(kernel));
       low_ = low_ || (detail::is_product(kernel) && bytes_per_element(kernel.type) == 2);
       if (copies_with_host(kernel)) host_bytes_ = std::max(host_bytes_, copied_bytes(kernel));
     }
@@ -200,7 +200,7 @@ class StandIns {
     }
   }
 
-  /// Where its data lie: the places of the largest of its kernels, so that all of them have room.
+  /// Where its data lie: the places of the largest of its kernels, so that all of them fit.
   [[nodiscard]] std::string place_text(TaskId task) const {
     const Operation& operation = graph_.operation(task);
     if (passes_time(operation)) {
@@ -211,7 +211,7 @@ class StandIns {
     std::size_t from = 0;
     std::size_t to = 0;
     for (const Kernel& kernel : operation.kernels) {
-      to = std::max(to, result_room(kernel));
+      to = std::max(to, result_elements(kernel));
       if (detail::is_product(kernel)) {
         const std::size_t width = kernel.type == DataType::fp64 ? 2 : 1;
         a = std::max(a, static_cast<std::size_t>(kernel.m * kernel.k) * width);
@@ -246,8 +246,8 @@ class StandIns {
 
 }  // namespace
 
-TaskCode stand_in_code(const TaskGraph& graph, const CostTable& costs, bool capturing) {
-  return StandIns(graph, costs, capturing).code();
+TaskCode proxy_code(const TaskGraph& graph, const CostTable& costs, bool capturing) {
+  return ProxyCode(graph, costs, capturing).code();
 }
 
 }  // namespace schedlab

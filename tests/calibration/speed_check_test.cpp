@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "calibration/drift_probe.hpp"
+#include "calibration/speed_check.hpp"
 
 #include "calibration/calibration.hpp"
 #include "calibration/kernel_cases.hpp"
@@ -29,7 +29,7 @@ MachineSpec quick_calibration(SimulatedBench& bench) {
 
 }  // namespace
 
-TEST_CASE("a kind that no probe runs takes the geometric mean of those that one does") {
+TEST_CASE("a kind that no speed check runs takes the geometric mean of those that one does") {
   const DriftReading two = reading(1.0, 4.0);
   CHECK(two.factor(TaskKind::gemm, false) == 1.0);
   CHECK(two.factor(TaskKind::gemm, true) == 2.0);
@@ -46,12 +46,12 @@ TEST_CASE("the median of readings is taken kind by kind") {
   CHECK(middle.factor(TaskKind::pointwise, true) == doctest::Approx(2.0));
 }
 
-TEST_CASE("the probe's kernels are measured by every calibration") {
+TEST_CASE("the speed check's kernels are measured by every calibration") {
   for (const bool quick : {false, true}) {
     for (const std::uint32_t blocks : {1U, 2U}) {
       const std::vector<KernelCase> cases = kernel_cases(2, quick);
       CHECK(std::any_of(cases.begin(), cases.end(), [&](const KernelCase& one) {
-        return one.blocks == blocks && bench_case(one).name == bench_case(drift_probe(blocks)).name;
+        return one.blocks == blocks && bench_case(one).name == bench_case(speed_check(blocks)).name;
       }));
     }
   }
@@ -77,7 +77,7 @@ TEST_CASE("a machine on which everything takes a quarter longer reads as 1.25") 
   SimulatedBench bench(2, 0.0);
   const MachineSpec machine = quick_calibration(bench);
   KernelProfile profile = *machine.platform.devices[DeviceId{0}].profile;
-  const ProbeTimes times = measure_probe(bench, ProbeCases{2});
+  const SpeedCheckTimes times = measure_speed(bench, SpeedCheckCases{2});
   CHECK(drift_reading(profile, times).overall() == doctest::Approx(1.0).epsilon(0.001));
   for (KernelSample& sample : profile.samples) sample.duration = sample.duration * 4 / 5;
   const DriftReading slow = drift_reading(profile, times);
@@ -87,9 +87,9 @@ TEST_CASE("a machine on which everything takes a quarter longer reads as 1.25") 
   CHECK(drift_reading(profile, times).kinds.empty());
 }
 
-TEST_CASE("the probe runs on this computer's cores") {
-  CpuDriftProbe probe(1, false, nullptr);
-  const ProbeTimes times = probe.measure();
+TEST_CASE("the speed check runs on this computer's cores") {
+  CpuSpeedCheck check(1, false, nullptr);
+  const SpeedCheckTimes times = check.measure();
   CHECK(times.one_unit.size() > 5);
   CHECK(times.all_units.size() == times.one_unit.size());
   for (const KernelSample& sample : times.one_unit) CHECK(sample.duration > Duration{0});

@@ -15,5 +15,5 @@ case $* in
   -L) echo "GPU 0: NVIDIA H200" ;;
   *query-gpu=compute_cap*) echo 9.0 ;;
   *query-gpu=name,driver_version*) printf 'name, driver_version\nNVIDIA H200, 580.1\n' ;;
-  *query-gpu=name*) echo "${STAND_IN_DEVICE:-NVIDIA H200}" ;;
+  *query-gpu=name*) echo "${FAKE_DEVICE:-NVIDIA H200}" ;;
 esac

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "studies/base/json_node.hpp"
+#include "sim/base/json_node.hpp"
 
 #include "sim/base/error.hpp"
-#include "studies/base/whole_number.hpp"
+#include "sim/base/json_document.hpp"
+#include "sim/base/whole_number.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -48,7 +49,9 @@ class TreeBuilder final : public nlohmann::json_sax<nlohmann::json> {
   bool key(string_t& name) override {
     JsonNode& object = *open_.back();
     if (!names_.back().insert(name).second) {
-      reject(object.pointer, fmt::format("the key \"{}\" twice", name), "each key once");
+      reject(object.pointer + "/" + pointer_segment(name),
+             fmt::format("the key \"{}\" twice", name),
+             "each key once");
     }
     object.keys.push_back(std::move(name));
     return true;
@@ -61,14 +64,11 @@ class TreeBuilder final : public nlohmann::json_sax<nlohmann::json> {
       reject(next_pointer(), token, "a number of at most 1.8e308 in size");
     }
     const std::size_t at = std::min(position == 0 ? 0 : position - 1, text_.size());
-    const std::string_view before = text_.substr(0, at);
-    const auto line = std::count(before.begin(), before.end(), '\n') + 1;
-    const std::size_t line_start = before.rfind('\n') + 1;  // npos + 1 == 0
     std::string what = error.what();
     const std::size_t detail = what.find(": ", what.find("column"));
     if (detail != std::string::npos) what = what.substr(detail + 2);
     throw InputError({.file = file_,
-                      .pointer = fmt::format("line {}, column {}", line, at - line_start + 1),
+                      .pointer = json_text_place(text_, at),
                       .found = "a syntax error",
                       .expected = "valid JSON",
                       .hint = what});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "calibration/device_probes.hpp"
+#include "calibration/microbenchmarks.hpp"
 
 #include "sim/base/error.hpp"
 #include "sim/machine/occupancy.hpp"
@@ -11,11 +11,11 @@
 
 namespace schedlab {
 
-StreamId ProbeMaker::stream(int priority) {
-  return probe_.plan.streams.push_back({.device = DeviceId{0}, .priority = priority});
+StreamId MicrobenchmarkBuilder::stream(int priority) {
+  return made_.plan.streams.push_back({.device = DeviceId{0}, .priority = priority});
 }
 
-OperationId ProbeMaker::operation(Operation operation) {
+OperationId MicrobenchmarkBuilder::operation(Operation operation) {
   const auto known = std::find(operations_.begin(), operations_.end(), operation);
   if (known != operations_.end()) {
     return OperationId{static_cast<std::uint32_t>(known - operations_.begin())};
@@ -24,7 +24,7 @@ OperationId ProbeMaker::operation(Operation operation) {
   return builder_.add_operation(std::move(operation));
 }
 
-TaskId ProbeMaker::spin(Duration duration, KernelGrid grid) {
+TaskId MicrobenchmarkBuilder::spin(Duration duration, KernelGrid grid) {
   grid.compute_share = 0;
   return builder_.add_task(operation({.name = "spin",
                                       .kind = TaskKind::fixed,
@@ -32,47 +32,47 @@ TaskId ProbeMaker::spin(Duration duration, KernelGrid grid) {
                                       .fixed_duration = duration}));
 }
 
-TaskId ProbeMaker::kernel(const MeasuredKernel& kernel, std::int16_t layer) {
+TaskId MicrobenchmarkBuilder::kernel(const MeasuredKernel& kernel, std::int16_t layer) {
   return builder_.add_task(
       operation({.name = kernel.operation, .kind = kernel.kernel.kind, .kernels = {kernel.kernel}}),
       {.layer = layer});
 }
 
-void ProbeMaker::after(StreamId from, StreamId to) {
-  const EventId event{probe_.plan.event_count++};
+void MicrobenchmarkBuilder::after(StreamId from, StreamId to) {
+  const EventId event{made_.plan.event_count++};
   call(HostCall::record(from, event));
   call(HostCall::wait(to, event));
 }
 
-void ProbeMaker::graph(StreamId stream,
-                       const std::vector<TaskId>& tasks,
-                       const std::vector<std::vector<std::uint32_t>>& needs) {
+void MicrobenchmarkBuilder::graph(StreamId stream,
+                                  const std::vector<TaskId>& tasks,
+                                  const std::vector<std::vector<std::uint32_t>>& needs) {
   DeviceGraph graph;
-  graph.name = probe_.name;
+  graph.name = made_.name;
   for (std::size_t i = 0; i < tasks.size(); ++i) (void)graph.add_node(stream, needs[i]);
   graph.add_launch(tasks);
-  const auto number = static_cast<std::uint32_t>(probe_.plan.graphs.size());
-  probe_.plan.graphs.push_back(std::move(graph));
+  const auto number = static_cast<std::uint32_t>(made_.plan.graphs.size());
+  made_.plan.graphs.push_back(std::move(graph));
   call(HostCall::graph_load(number));
   call(HostCall::graph_launch(stream, number));
 }
 
-DeviceProbe ProbeMaker::with_task_times() && {
-  probe_.time_tasks = true;
+Microbenchmark MicrobenchmarkBuilder::with_task_times() && {
+  made_.time_tasks = true;
   return std::move(*this).build();
 }
 
-DeviceProbe ProbeMaker::with_placements() && {
-  probe_.place_blocks = true;
+Microbenchmark MicrobenchmarkBuilder::with_placements() && {
+  made_.place_blocks = true;
   return std::move(*this).build();
 }
 
-DeviceProbe ProbeMaker::build() && {
+Microbenchmark MicrobenchmarkBuilder::build() && {
   call(HostCall::synchronize_all());
-  probe_.plan.policy = "calibration";
-  probe_.plan.hosts[HostId{0}].calls = std::move(calls_);
-  probe_.graph = std::move(builder_).build();
-  return std::move(probe_);
+  made_.plan.policy = "calibration";
+  made_.plan.hosts[HostId{0}].calls = std::move(calls_);
+  made_.graph = std::move(builder_).build();
+  return std::move(made_);
 }
 
 KernelGrid part_units(std::uint32_t blocks, double share, const SmLimits& limits) {
@@ -95,22 +95,22 @@ KernelGrid whole_units(std::uint32_t units, const SmLimits& limits) {
 
 namespace {
 
-/// Appends a task to a probe, the one with this number.
-using MakeTask = std::function<TaskId(ProbeMaker&, std::size_t)>;
+/// Appends a task to a microbenchmark, the one with this number.
+using MakeTask = std::function<TaskId(MicrobenchmarkBuilder&, std::size_t)>;
 
-ProbeMaker chain_maker(std::size_t count, const MakeTask& task) {
-  ProbeMaker made{fmt::format("{} kernels in a row", count)};
+MicrobenchmarkBuilder chain_maker(std::size_t count, const MakeTask& task) {
+  MicrobenchmarkBuilder made{fmt::format("{} kernels in a row", count)};
   const StreamId stream = made.stream();
   for (std::size_t i = 0; i < count; ++i) made.launch(stream, task(made, i));
   return made;
 }
 
-DeviceProbe stream_chain(std::size_t count, const MakeTask& task) {
+Microbenchmark stream_chain(std::size_t count, const MakeTask& task) {
   return chain_maker(count, task).build();
 }
 
-DeviceProbe graph_chains(std::size_t chains, std::size_t count, const MakeTask& task) {
-  ProbeMaker made{fmt::format("graph of {} times {} nodes in a row", chains, count)};
+Microbenchmark graph_chains(std::size_t chains, std::size_t count, const MakeTask& task) {
+  MicrobenchmarkBuilder made{fmt::format("graph of {} times {} nodes in a row", chains, count)};
   const StreamId stream = made.stream();
   std::vector<TaskId> tasks;
   std::vector<std::vector<std::uint32_t>> needs;
@@ -132,14 +132,14 @@ Kernel flush(Bytes flushed) {
 }
 
 MakeTask of_kernel(const MeasuredKernel& kernel, Bytes flushed = Bytes{0}) {
-  return [&kernel, flushed](ProbeMaker& made, std::size_t number) {
+  return [&kernel, flushed](MicrobenchmarkBuilder& made, std::size_t number) {
     if (flushed == Bytes{0}) return made.kernel(kernel);
     if (number == 0) return made.kernel({"flush", flush(flushed)});
     return made.kernel(kernel, static_cast<std::int16_t>(number));
   };
 }
 MakeTask of_spin(Duration spin) {
-  return [spin](ProbeMaker& made, std::size_t) { return made.spin(spin); };
+  return [spin](MicrobenchmarkBuilder& made, std::size_t) { return made.spin(spin); };
 }
 std::size_t with_flush(std::size_t count, Bytes flushed) {
   return count + (flushed > Bytes{0} ? 1 : 0);
@@ -147,62 +147,62 @@ std::size_t with_flush(std::size_t count, Bytes flushed) {
 
 }  // namespace
 
-DeviceProbe stream_chain(std::size_t count, const MeasuredKernel& kernel) {
+Microbenchmark stream_chain(std::size_t count, const MeasuredKernel& kernel) {
   return stream_chain(count, of_kernel(kernel));
 }
-DeviceProbe timed_chain(std::size_t count, const MeasuredKernel& kernel, Bytes flushed) {
+Microbenchmark timed_chain(std::size_t count, const MeasuredKernel& kernel, Bytes flushed) {
   return chain_maker(with_flush(count, flushed), of_kernel(kernel, flushed)).with_task_times();
 }
-DeviceProbe stream_chain(std::size_t count, Duration spin) {
+Microbenchmark stream_chain(std::size_t count, Duration spin) {
   return stream_chain(count, of_spin(spin));
 }
-DeviceProbe graph_chain(std::size_t count, const MeasuredKernel& kernel, Bytes flushed) {
+Microbenchmark graph_chain(std::size_t count, const MeasuredKernel& kernel, Bytes flushed) {
   return graph_chains(1, with_flush(count, flushed), of_kernel(kernel, flushed));
 }
-DeviceProbe graph_chains(std::size_t chains, std::size_t count, const MeasuredKernel& kernel) {
+Microbenchmark graph_chains(std::size_t chains, std::size_t count, const MeasuredKernel& kernel) {
   return graph_chains(chains, count, of_kernel(kernel));
 }
-DeviceProbe programmatic_chain(std::size_t count, Duration spin) {
-  ProbeMaker made{fmt::format("{} kernels in a row, launched programmatically", count)};
+Microbenchmark programmatic_chain(std::size_t count, Duration spin) {
+  MicrobenchmarkBuilder made{fmt::format("{} kernels in a row, launched programmatically", count)};
   const StreamId stream = made.stream();
   for (std::size_t i = 0; i < count; ++i) made.launch(stream, made.spin(spin), i > 0);
   return std::move(made).build();
 }
-DeviceProbe graph_chain(std::size_t count, Duration spin) {
+Microbenchmark graph_chain(std::size_t count, Duration spin) {
   return graph_chains(1, count, of_spin(spin));
 }
 
-const HostSpan& graph_launch_span(const ProbeRun& run) {
+const HostSpan& graph_launch_span(const BenchRun& run) {
   constexpr std::size_t launch_call = 1;  // after graph_load
   return call_span(run, launch_call);
 }
 
-double after_graph_launch_us(const ProbeRun& run) {
+double after_graph_launch_us(const BenchRun& run) {
   return to_us(run.trace.hosts.back().ended - graph_launch_span(run).ended);
 }
 
 std::vector<double> read_runs(DeviceBench& bench,
-                              const DeviceProbe& probe,
-                              const ProbeEffort& effort,
-                              const std::function<double(const ProbeRun&)>& read) {
+                              const Microbenchmark& benchmark,
+                              const BenchEffort& effort,
+                              const std::function<double(const BenchRun&)>& read) {
   std::vector<double> values;
   bool first = true;
-  bench.run(probe, [&](const ProbeRun& run) {
+  bench.run(benchmark, [&](const BenchRun& run) {
     if (!std::exchange(first, false)) values.push_back(read(run));
     return values.size() < effort.runs;
   });
   return values;
 }
 
-double makespan_us(const ProbeRun& run) {
-  SCHEDLAB_EXPECTS(!run.trace.hosts.empty(), "a probe's run has no host calls");
+double makespan_us(const BenchRun& run) {
+  SCHEDLAB_EXPECTS(!run.trace.hosts.empty(), "a microbenchmark's run has no host calls");
   return to_us(run.trace.hosts.back().ended - run.trace.hosts.front().started);
 }
 
 std::vector<double> makespans_us(DeviceBench& bench,
-                                 const DeviceProbe& probe,
-                                 const ProbeEffort& effort) {
-  return read_runs(bench, probe, effort, makespan_us);
+                                 const Microbenchmark& benchmark,
+                                 const BenchEffort& effort) {
+  return read_runs(bench, benchmark, effort, makespan_us);
 }
 
 std::vector<double> slopes(std::vector<double> shorter,
@@ -217,21 +217,21 @@ std::vector<double> slopes(std::vector<double> shorter,
   return longer;
 }
 
-double end_us(const ProbeRun& run, TaskId task) {
+double end_us(const BenchRun& run, TaskId task) {
   const auto found = std::find_if(run.trace.tasks.begin(),
                                   run.trace.tasks.end(),
                                   [&](const TaskSpan& span) { return span.task == task; });
   SCHEDLAB_EXPECTS(found != run.trace.tasks.end(),
-                   fmt::format("task {} of a probe was not timed", task.value()));
+                   fmt::format("task {} of a microbenchmark was not timed", task.value()));
   return to_us(found->ended);
 }
 
-const HostSpan& call_span(const ProbeRun& run, std::size_t call) {
+const HostSpan& call_span(const BenchRun& run, std::size_t call) {
   const auto found = std::find_if(run.trace.hosts.begin(),
                                   run.trace.hosts.end(),
                                   [&](const HostSpan& span) { return span.call == call; });
   SCHEDLAB_EXPECTS(found != run.trace.hosts.end(),
-                   fmt::format("call {} of a probe was not recorded", call));
+                   fmt::format("call {} of a microbenchmark was not recorded", call));
   return *found;
 }
 

@@ -15,8 +15,8 @@
 
 namespace schedlab {
 
-/// How often probes are run.
-struct ProbeEffort {
+/// How often microbenchmarks are run.
+struct BenchEffort {
   std::size_t runs = 7;  ///< that count; one more is left out, which finds code and clocks cold
 };
 
@@ -30,13 +30,13 @@ struct MeasuredKernel {
   MeasuredKernel(std::string_view name, const Kernel& one) : operation(name), kernel(one) {}
 };
 
-/// Collects the tasks and the calls of a probe.
-class ProbeMaker {
+/// Collects the tasks and the calls of a microbenchmark.
+class MicrobenchmarkBuilder {
  public:
-  explicit ProbeMaker(std::string name) { probe_.name = std::move(name); }
+  explicit MicrobenchmarkBuilder(std::string name) { made_.name = std::move(name); }
 
   StreamId stream(int priority = 0);
-  /// A kernel that passes time: `grid` blocks that use nothing of a unit but room.
+  /// A kernel that passes time: `grid` blocks that use nothing of a unit but slots.
   TaskId spin(Duration duration, KernelGrid grid = {.blocks = 1, .block = {.threads = 32}});
   TaskId kernel(const MeasuredKernel& kernel, std::int16_t layer = -1);
   void call(HostCall call) { calls_.push_back(call); }
@@ -50,21 +50,21 @@ class ProbeMaker {
   void graph(StreamId stream,
              const std::vector<TaskId>& tasks,
              const std::vector<std::vector<std::uint32_t>>& needs);
-  [[nodiscard]] DeviceProbe with_task_times() &&;
-  [[nodiscard]] DeviceProbe with_placements() &&;
+  [[nodiscard]] Microbenchmark with_task_times() &&;
+  [[nodiscard]] Microbenchmark with_placements() &&;
   /// The host synchronizes with everything at the end.
-  [[nodiscard]] DeviceProbe build() &&;
+  [[nodiscard]] Microbenchmark build() &&;
 
  private:
   OperationId operation(Operation operation);
 
-  DeviceProbe probe_;
+  Microbenchmark made_;
   TaskGraphBuilder builder_;
   std::vector<Operation> operations_;
   std::vector<HostCall> calls_;
 };
 
-/// As many blocks as fill that many units: beside them none that wants shared memory finds room.
+/// As many blocks as fill that many units: beside them none that wants shared memory fits.
 [[nodiscard]] KernelGrid whole_units(std::uint32_t units, const SmLimits& limits);
 /// Blocks that take this share of a unit's shared memory.
 [[nodiscard]] KernelGrid part_units(std::uint32_t blocks, double share, const SmLimits& limits);
@@ -72,30 +72,30 @@ class ProbeMaker {
 /// `count` equal tasks one after another: of one stream, or of one device graph. They use the same
 /// operands; with `flushed` bytes, each uses operands of its own, and another kernel writes so many
 /// bytes before the first, so that none finds anything in a cache half as large.
-[[nodiscard]] DeviceProbe stream_chain(std::size_t count, const MeasuredKernel& kernel);
-[[nodiscard]] DeviceProbe stream_chain(std::size_t count, Duration spin);
+[[nodiscard]] Microbenchmark stream_chain(std::size_t count, const MeasuredKernel& kernel);
+[[nodiscard]] Microbenchmark stream_chain(std::size_t count, Duration spin);
 /// The same, each but the first launched programmatically.
-[[nodiscard]] DeviceProbe programmatic_chain(std::size_t count, Duration spin);
-[[nodiscard]] DeviceProbe graph_chain(std::size_t count,
-                                      const MeasuredKernel& kernel,
-                                      Bytes flushed = Bytes{0});
-[[nodiscard]] DeviceProbe graph_chain(std::size_t count, Duration spin);
+[[nodiscard]] Microbenchmark programmatic_chain(std::size_t count, Duration spin);
+[[nodiscard]] Microbenchmark graph_chain(std::size_t count,
+                                         const MeasuredKernel& kernel,
+                                         Bytes flushed = Bytes{0});
+[[nodiscard]] Microbenchmark graph_chain(std::size_t count, Duration spin);
 /// The same of one stream, each of them timed.
-[[nodiscard]] DeviceProbe timed_chain(std::size_t count,
-                                      const MeasuredKernel& kernel,
-                                      Bytes flushed = Bytes{0});
+[[nodiscard]] Microbenchmark timed_chain(std::size_t count,
+                                         const MeasuredKernel& kernel,
+                                         Bytes flushed = Bytes{0});
 
 /// One value per run that counts.
 [[nodiscard]] std::vector<double> read_runs(DeviceBench& bench,
-                                            const DeviceProbe& probe,
-                                            const ProbeEffort& effort,
-                                            const std::function<double(const ProbeRun&)>& read);
+                                            const Microbenchmark& benchmark,
+                                            const BenchEffort& effort,
+                                            const std::function<double(const BenchRun&)>& read);
 
 /// Microseconds from the start of the first call to the return of the last.
-[[nodiscard]] double makespan_us(const ProbeRun& run);
+[[nodiscard]] double makespan_us(const BenchRun& run);
 [[nodiscard]] std::vector<double> makespans_us(DeviceBench& bench,
-                                               const DeviceProbe& probe,
-                                               const ProbeEffort& effort);
+                                               const Microbenchmark& benchmark,
+                                               const BenchEffort& effort);
 /// What one more element costs: (longer - shorter) / difference, of the runs of equal rank. Both
 /// lists are of the same size.
 [[nodiscard]] std::vector<double> slopes(std::vector<double> shorter,
@@ -103,18 +103,18 @@ class ProbeMaker {
                                          std::size_t difference);
 
 /// `chains` of them side by side in one device graph.
-[[nodiscard]] DeviceProbe graph_chains(std::size_t chains,
-                                       std::size_t count,
-                                       const MeasuredKernel& kernel);
+[[nodiscard]] Microbenchmark graph_chains(std::size_t chains,
+                                          std::size_t count,
+                                          const MeasuredKernel& kernel);
 
 /// The launch of the device graph of a graph_chain().
-[[nodiscard]] const HostSpan& graph_launch_span(const ProbeRun& run);
+[[nodiscard]] const HostSpan& graph_launch_span(const BenchRun& run);
 /// Time of a graph_chain() from the return of its launch: the host takes no part in it.
-[[nodiscard]] double after_graph_launch_us(const ProbeRun& run);
+[[nodiscard]] double after_graph_launch_us(const BenchRun& run);
 
 /// When the task ended, microseconds; the trace must have it.
-[[nodiscard]] double end_us(const ProbeRun& run, TaskId task);
+[[nodiscard]] double end_us(const BenchRun& run, TaskId task);
 /// The host span of a call by its place in the program.
-[[nodiscard]] const HostSpan& call_span(const ProbeRun& run, std::size_t call);
+[[nodiscard]] const HostSpan& call_span(const BenchRun& run, std::size_t call);
 
 }  // namespace schedlab
