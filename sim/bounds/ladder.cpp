@@ -156,13 +156,15 @@ class TasksByDevice {
 class RankedTasks {
  public:
   RankedTasks(const Relaxation& relaxed, const TaskGraph& graph) : place_(graph.task_count()) {
-    std::vector<std::pair<std::int64_t, TaskId>> by_tail;
+    std::vector<TimeOfTask> by_tail;
+    by_tail.reserve(graph.task_count());
+    by_head_.reserve(graph.task_count());
     for (const TaskId task : graph.tasks()) {
       by_head_.emplace_back(relaxed.head(task).count(), task);
       by_tail.emplace_back(relaxed.tail(task).count(), task);
     }
-    std::ranges::sort(by_head_, std::ranges::greater{});
-    std::ranges::sort(by_tail);
+    std::ranges::sort(by_head_, std::ranges::greater{}, &TimeOfTask::first);
+    std::ranges::sort(by_tail, {}, &TimeOfTask::first);
     for (const auto& [tail, task] : by_tail) {
       if (tails_.empty() || tails_.back() != tail) tails_.push_back(tail);
       place_[task] = static_cast<std::uint32_t>(tails_.size() - 1);
@@ -177,7 +179,8 @@ class RankedTasks {
   }
 
  private:
-  std::vector<std::pair<std::int64_t, TaskId>> by_head_;
+  using TimeOfTask = std::pair<std::int64_t, TaskId>;
+  std::vector<TimeOfTask> by_head_;
   std::vector<std::int64_t> tails_;
   IdVector<TaskId, std::uint32_t> place_;
 };
