@@ -16,6 +16,7 @@
 #include <limits>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 namespace schedlab {
 namespace {
@@ -133,9 +134,35 @@ Duration repeated(Duration one, std::int64_t times) {
   return too_long ? longest_operation : one * times;
 }
 
-TileChoice evaluate(const TiledKernel& common, const GemmTile& tile, std::int64_t split) {
+/// What k split into parts costs, whatever the tile.
+struct SplitCost {
+  std::int64_t parts = 1;
+  Duration memory;
+  Duration second_kernel{0};
+};
+
+SplitCost split_cost(const TiledKernel& common, std::int64_t split) {
+  if (split == 1) return {.memory = common.memory};
+  const Device& device = common.device;
+  const double sums = partial_sum_bytes * static_cast<double>(split) * common.results;
+  const bool cached = stay_in_cache(sums, device);
+  const Bandwidth rate = cached ? device.rates.l2_bandwidth : reachable_bandwidth(device);
+  SplitCost cost{.parts = split,
+                 .memory = cached ? common.memory : common.memory_with(sums),
+                 .second_kernel = device.stream_gap + device.kernel_floor +
+                                  bounded_seconds(sums / rate.count())};
+  if (common.library != nullptr) cost.second_kernel += common.library->split;
+  return cost;
+}
+
+/// `resident`: blocks of a library's tile on one unit.
+TileChoice evaluate(const TiledKernel& common,
+                    const GemmTile& tile,
+                    std::int64_t resident,
+                    const SplitCost& split_by) {
   const Kernel& kernel = common.kernel;
   const Device& device = common.device;
+  const std::int64_t split = split_by.parts;
   TileChoice choice;
   choice.tile = tile;
   choice.split_k = split;
@@ -155,22 +182,13 @@ TileChoice evaluate(const TiledKernel& common, const GemmTile& tile, std::int64_
   if (common.library != nullptr) {
     const Duration latency =
         bounded_seconds(k * to_seconds(common.library->tile_step));  // of a tile, alone on its unit
-    const std::int64_t resident = resident_blocks(tile.block, device);
     choice.compute = std::max(choice.compute, repeated(latency, ceil_div(choice.waves, resident)));
   }
 
-  const double sums =
-      split > 1 ? partial_sum_bytes * static_cast<double>(split) * common.results : 0.0;
-  const bool cached = stay_in_cache(sums, device);
-  choice.memory = cached || split == 1 ? common.memory : common.memory_with(sums);
-  choice.duration = device.kernel_floor + std::max(choice.compute, choice.memory);
+  choice.memory = split_by.memory;
+  choice.duration =
+      device.kernel_floor + std::max(choice.compute, choice.memory) + split_by.second_kernel;
   if (common.library != nullptr) choice.duration += common.library->call;
-  if (split > 1) {
-    const Bandwidth rate = cached ? device.rates.l2_bandwidth : reachable_bandwidth(device);
-    choice.duration +=
-        device.stream_gap + device.kernel_floor + bounded_seconds(sums / rate.count());
-    if (common.library != nullptr) choice.duration += common.library->split;
-  }
   return choice;
 }
 
@@ -378,11 +396,16 @@ TileChoice choose_tile(const Kernel& kernel, const Device& device, const GemmOpt
   if (library != nullptr && library->pipelined) return pipelined_choice(common, options);
   const std::int64_t max_split =
       library == nullptr ? options.max_split : std::min(options.max_split, library->max_split);
+  std::vector<SplitCost> splits;
+  for (std::int64_t split = 1; split <= std::min(max_split, kernel.k); split *= 2) {
+    splits.push_back(split_cost(common, split));
+  }
   TileChoice best;
   best.duration = Duration::max();
   const auto try_tile = [&](const GemmTile& tile) {
-    for (std::int64_t split = 1; split <= std::min(max_split, kernel.k); split *= 2) {
-      const TileChoice choice = evaluate(common, tile, split);
+    const std::int64_t resident = library != nullptr ? resident_blocks(tile.block, device) : 1;
+    for (const SplitCost& split : splits) {
+      const TileChoice choice = evaluate(common, tile, resident, split);
       if (std::tie(choice.duration, choice.busy_units) < std::tie(best.duration, best.busy_units)) {
         best = choice;
       }

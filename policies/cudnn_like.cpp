@@ -167,6 +167,7 @@ class CudnnLike final : public PlacingPolicy {
                                      : Granularity::data_and_weight;
   }
   [[nodiscard]] PlanBuilder place(const Problem& problem) const override;
+  [[nodiscard]] bool places_by_graph() const override { return true; }
 
  private:
   [[nodiscard]] std::vector<TaskId> order_of(const TaskGraph& graph,

@@ -22,6 +22,7 @@ class LayerByLayer final : public PlacingPolicy {
   [[nodiscard]] std::string_view name() const override { return "layer_by_layer"; }
   [[nodiscard]] Granularity granularity() const override { return Granularity::fine; }
   [[nodiscard]] PlanBuilder place(const Problem& problem) const override;
+  [[nodiscard]] bool places_by_graph() const override { return true; }
 };
 
 PlanBuilder LayerByLayer::place(const Problem& problem) const {

@@ -13,6 +13,7 @@ class SingleStream final : public PlacingPolicy {
   [[nodiscard]] std::string_view name() const override { return "single_stream"; }
   [[nodiscard]] Granularity granularity() const override { return Granularity::coarse; }
   [[nodiscard]] PlanBuilder place(const Problem& problem) const override;
+  [[nodiscard]] bool places_by_graph() const override { return true; }
 };
 
 PlanBuilder SingleStream::place(const Problem& problem) const {

@@ -2,6 +2,7 @@
 #include "sim/bounds/demands.hpp"
 
 #include "sim/base/ceil_div.hpp"
+#include "sim/bounds/task_kinds.hpp"
 #include "sim/machine/residency.hpp"
 
 #include <algorithm>
@@ -412,11 +413,15 @@ bool held_throughout(const BoundProblem& on, const Pool& pool) {
 }
 
 Duration time_step(const BoundProblem& on) {
+  return on.problem.graph.has_ranks() ? Duration{1} : time_step(on, TaskKinds{on.problem});
+}
+
+Duration time_step(const BoundProblem& on, const TaskKinds& kinds) {
   if (on.problem.graph.has_ranks()) return Duration{1};
   const MinDelays delay{on};
   std::int64_t step = std::gcd(delay.between_tasks().count(), delay.between_kernels().count());
   step = std::gcd(step, min_launch_latency(on.problem.platform).count());
-  for (const TaskId task : on.problem.graph.tasks()) {
+  for (const TaskId task : kinds.examples()) {
     const Duration launch = launch_time(on, task);
     const Duration preparation = preparation_time(on, task);
     // Of several threads each has a part.

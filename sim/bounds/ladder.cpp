@@ -4,9 +4,13 @@
 #include "sim/base/error.hpp"
 #include "sim/bounds/pool_bounds.hpp"
 #include "sim/bounds/refutation.hpp"
+#include "sim/bounds/task_kinds.hpp"
 #include "sim/bounds/tighten.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <optional>
+#include <span>
 #include <utility>
 
 namespace schedlab {
@@ -18,7 +22,7 @@ using Times = IdVector<TaskId, Duration>;
 /// Heads, tails and durations of all tasks.
 class Relaxation {
  public:
-  explicit Relaxation(const BoundProblem& on)
+  Relaxation(const BoundProblem& on, const TaskKinds& kinds)
       : on_(on),
         graph_(on.problem.graph),
         delay_(on),
@@ -27,9 +31,11 @@ class Relaxation {
         head_(least_.head),
         tail_(least_.tail) {
     const std::vector<TaskId> order = graph_.topological_order();
+    const auto durations = kinds.ask([&](TaskId task) { return min_duration(on.problem, task); });
+    const auto starts = kinds.ask([&](TaskId task) { return min_start(on, task); });
     for (const TaskId task : order) {
-      duration_[task] = min_duration(on.problem, task);
-      Duration head = min_start(on, task);
+      duration_[task] = durations[kinds.of(task)];
+      Duration head = starts[kinds.of(task)];
       for (const TaskId before : graph_.predecessors(task)) {
         head = std::max(head, head_[before] + duration_[before] + delay_(before, task));
       }
@@ -54,6 +60,8 @@ class Relaxation {
     return witness;
   }
 
+  [[nodiscard]] Duration head(TaskId task) const { return head_[task]; }
+  [[nodiscard]] Duration tail(TaskId task) const { return tail_[task]; }
   [[nodiscard]] Duration through(TaskId task) const {
     return head_[task] + duration_[task] + tail_[task];
   }
@@ -143,26 +151,74 @@ class TasksByDevice {
   std::vector<std::vector<TaskId>> of_rank_;
 };
 
+/// All tasks by falling head, and the places of their tails among different ones, as all resources
+/// see them that serve tasks from start to end.
+class RankedTasks {
+ public:
+  RankedTasks(const Relaxation& relaxed, const TaskGraph& graph) : place_(graph.task_count()) {
+    std::vector<TimeOfTask> by_tail;
+    by_tail.reserve(graph.task_count());
+    by_head_.reserve(graph.task_count());
+    for (const TaskId task : graph.tasks()) {
+      by_head_.emplace_back(relaxed.head(task).count(), task);
+      by_tail.emplace_back(relaxed.tail(task).count(), task);
+    }
+    std::ranges::sort(by_head_, std::ranges::greater{}, &TimeOfTask::first);
+    std::ranges::sort(by_tail, {}, &TimeOfTask::first);
+    for (const auto& [tail, task] : by_tail) {
+      if (tails_.empty() || tails_.back() != tail) tails_.push_back(tail);
+      place_[task] = static_cast<std::uint32_t>(tails_.size() - 1);
+    }
+  }
+  /// Are all tails looked at?
+  [[nodiscard]] bool exact() const { return tails_.size() <= bounds::most_tail_steps; }
+  [[nodiscard]] std::span<const std::int64_t> tails() const { return tails_; }
+  template <class Visit>
+  void visit(const Visit& visit) const {
+    for (const auto& [head, task] : by_head_) visit(task, head, place_[task]);
+  }
+
+ private:
+  using TimeOfTask = std::pair<std::int64_t, TaskId>;
+  std::vector<TimeOfTask> by_head_;
+  std::vector<std::int64_t> tails_;
+  IdVector<TaskId, std::uint32_t> place_;
+};
+
 /// Bounds of resources, the best of each kind.
 class PoolLadder {
  public:
-  explicit PoolLadder(const BoundProblem& on)
-      : on_(on), tasks_(on.problem.graph), pools_(pools_of(on)), step_(time_step(on).count()) {}
+  /// `windows`: uses are kept for energetic().
+  PoolLadder(const BoundProblem& on, const TaskKinds& kinds, bool windows)
+      : on_(on),
+        kinds_(kinds),
+        tasks_(on.problem.graph),
+        pools_(pools_of(on)),
+        step_(time_step(on, kinds).count()),
+        keeps_windows_(windows) {}
 
   [[nodiscard]] std::size_t pools() const { return pools_.size(); }
 
   /// Of host threads; else of all other pools.
   std::vector<BoundWitness> best(const Relaxation& relaxed, bool of_hosts) {
     std::vector<BoundWitness> found;
+    std::optional<RankedTasks> ranked;
+    taken_before_.clear();
+    if (!of_hosts && !on_.problem.graph.has_ranks()) ranked.emplace(relaxed, on_.problem.graph);
     for (const Pool& pool : pools_) {
       if (serves_before_start(pool) != of_hosts) continue;
-      uses_.clear();
-      tasks_.visit(on_, pool, [&](TaskId task) {
-        const std::int64_t taken = amount(on_, pool, task);
-        if (taken > 0) uses_.push_back(relaxed.use(pool, task, taken));
-      });
-      raise(found, relaxed, pool, held_throughout(on_, pool) ? step_ : 1);
-      if (held_throughout(on_, pool) && !uses_.empty()) {
+      const bool held = held_throughout(on_, pool);
+      if (ranked && ranked->exact() && !(held && keeps_windows_)) {
+        raise(found, relaxed, pool, held ? step_ : 1, of_ranked(*ranked, pool));
+        continue;
+      }
+      if (of_hosts) {
+        collect_launches(relaxed, pool);
+      } else {
+        collect(relaxed, pool);
+      }
+      raise_by_uses(found, relaxed, pool, held ? step_ : 1);
+      if (held && keeps_windows_ && !uses_.empty()) {
         windows_.emplace_back(static_cast<std::uint32_t>(&pool - pools_.data()), uses_);
       }
     }
@@ -179,7 +235,7 @@ class PoolLadder {
       for (uses_.clear(); use != all.end() && use->link == pool.link; ++use) {
         if (use->time > 0) uses_.push_back(relaxed.use(*use));
       }
-      raise(found, relaxed, pool, 1);
+      raise_by_uses(found, relaxed, pool, 1);
     }
     return found;
   }
@@ -190,7 +246,6 @@ class PoolLadder {
                                        const LadderOptions& options) const {
     BoundWitness best{.kind = BoundKind::energetic};
     for (const auto& [number, of_pool] : windows_) {
-      if (options.energetic_work == 0) break;
       const auto found = bounds::energetic_bound(of_pool,
                                                  static_cast<std::int64_t>(pools_[number].capacity),
                                                  known.count(),
@@ -212,12 +267,60 @@ class PoolLadder {
   }
 
  private:
+  void collect(const Relaxation& relaxed, const Pool& pool) {
+    uses_.clear();
+    tasks_.visit(on_, pool, [&](TaskId task) {
+      const std::int64_t taken = amount(on_, pool, task);
+      if (taken > 0) uses_.push_back(relaxed.use(pool, task, taken));
+    });
+  }
+
+  void collect_launches(const Relaxation& relaxed, const Pool& pool) {
+    const auto launches = kinds_.ask([&](TaskId task) {
+      return Use{.head = use_head(on_, pool, task, Duration{0}).count(),
+                 .tail = use_tail(on_, pool, task, Duration{0}).count(),
+                 .amount = amount(on_, pool, task)};
+    });
+    uses_.clear();
+    for (const TaskId task : on_.problem.graph.tasks()) {
+      Use use = launches[kinds_.of(task)];
+      use.tail += relaxed.tail(task).count();
+      if (use.amount > 0) uses_.push_back(use);
+    }
+  }
+
+  /// 0: no task takes some of it, or the pool before shows no less, as of tasks that are as wide.
+  bounds::SubsetBound of_ranked(const RankedTasks& ranked, const Pool& pool) {
+    auto taken = kinds_.ask([&](TaskId task) { return amount(on_, pool, task); });
+    const bool known = before_.resource == pool.resource && before_.capacity <= pool.capacity &&
+                       taken == taken_before_;
+    before_ = pool;
+    taken_before_ = std::move(taken);
+    const auto is_none = [](std::int64_t of_kind) { return of_kind == 0; };
+    if (known || std::ranges::all_of(taken_before_, is_none)) return {};
+    ranked_uses_.clear();
+    ranked.visit([&](TaskId task, std::int64_t head, std::uint32_t place) {
+      const std::int64_t of_task = taken_before_[kinds_.of(task)];
+      if (of_task > 0) ranked_uses_.push_back({head, of_task, place});
+    });
+    return bounds::subset_bound(
+        ranked_uses_, ranked.tails(), static_cast<std::int64_t>(pool.capacity));
+  }
+
+  void raise_by_uses(std::vector<BoundWitness>& found,
+                     const Relaxation& relaxed,
+                     const Pool& pool,
+                     std::int64_t step) {
+    const auto capacity = static_cast<std::int64_t>(pool.capacity);
+    raise(found, relaxed, pool, step, bounds::subset_bound(uses_, capacity));
+  }
+
   void raise(std::vector<BoundWitness>& found,
              const Relaxation& relaxed,
              const Pool& pool,
-             std::int64_t step) {
-    if (uses_.empty()) return;
-    const auto subset = bounds::subset_bound(uses_, static_cast<std::int64_t>(pool.capacity));
+             std::int64_t step,
+             const bounds::SubsetBound& subset) {
+    if (subset.bound == 0) return;
     const BoundKind kind = kind_of(pool);
     auto place = std::ranges::find(found, kind, &BoundWitness::kind);
     if (place == found.end()) place = found.insert(place, {.kind = kind});
@@ -231,10 +334,15 @@ class PoolLadder {
   }
 
   const BoundProblem& on_;
+  const TaskKinds& kinds_;
   TasksByDevice tasks_;
   std::vector<Pool> pools_;
   std::int64_t step_;
+  bool keeps_windows_;
   std::vector<Use> uses_;
+  std::vector<bounds::RankedUse> ranked_uses_;
+  Pool before_;  // that of_ranked() has seen, and what kinds take of it
+  std::vector<std::int64_t> taken_before_;
   std::vector<std::pair<std::uint32_t, std::vector<Use>>> windows_;
 };
 
@@ -242,8 +350,9 @@ class PoolLadder {
 
 std::vector<BoundWitness> bound_ladder(const BoundProblem& on, const LadderOptions& options) {
   if (on.problem.graph.task_count() == 0) return {};
-  Relaxation relaxed{on};
-  PoolLadder pools{on};
+  const TaskKinds kinds{on.problem};
+  Relaxation relaxed{on, kinds};
+  PoolLadder pools{on, kinds, options.energetic_work != 0};
   const TaskGraph& graph = on.problem.graph;
   const std::size_t tasks = graph.task_count();
   std::vector<BoundWitness> ladder{relaxed.longest_path()};

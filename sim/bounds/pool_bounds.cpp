@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
 #include <span>
 #include <utility>
 
@@ -16,42 +17,48 @@ std::int64_t ceil_of(Wide amount, std::int64_t capacity) {
   return static_cast<std::int64_t>((amount + capacity - 1) / capacity);
 }
 
-/// Values at places, to the first k of which a number is added at once, and their largest.
+/// The largest sum of a place's own value and of the numbers at it and all places behind it, of
+/// places with a number.
 template <class Number>
-class PrefixAdd {
+class BestSuffix {
  public:
-  explicit PrefixAdd(std::span<const Number> values)
-      : leaves_(std::bit_ceil(values.size())), best_(2 * leaves_, -1), added_(2 * leaves_, 0) {
-    std::copy(values.begin(), values.end(), best_.begin() + static_cast<std::ptrdiff_t>(leaves_));
-    for (std::size_t node = leaves_ - 1; node > 0; --node) pull(node);
-  }
-  /// To the places 0..last.
-  void add(std::size_t last, Number number) {
-    std::size_t node = leaves_ + last;
-    best_[node] += number;
-    added_[node] += number;
-    for (; node > 1; node /= 2) {
-      if (node % 2 == 1) {
-        best_[node - 1] += number;
-        added_[node - 1] += number;
-      }
-      pull(node / 2);
+  explicit BestSuffix(std::size_t places)
+      : leaves_(std::bit_ceil(places)), nodes_(2 * leaves_, Node{.best = uncounted, .sum = 0}) {}
+  /// `number`, above 0, to a place of this value.
+  void add(std::size_t place, Number value, Number number) {
+    std::size_t node = leaves_ + place;
+    nodes_[node].sum += number;
+    nodes_[node].best = value + nodes_[node].sum;
+    for (node /= 2; node > 0; node /= 2) {
+      nodes_[node].sum += number;
+      nodes_[node].best = std::max(of_left(node), nodes_[2 * node + 1].best);
     }
   }
-  [[nodiscard]] Number best() const { return best_[1]; }
+  [[nodiscard]] Number best() const { return nodes_[1].best; }
+  /// Its place, the first of equals.
   [[nodiscard]] std::size_t best_place() const {
     std::size_t node = 1;
-    while (node < leaves_) node = 2 * node + (best_[2 * node + 1] > best_[2 * node] ? 1 : 0);
+    while (node < leaves_) node = 2 * node + (right_is_better(node) ? 1 : 0);
     return node - leaves_;
   }
 
  private:
-  void pull(std::size_t node) {
-    best_[node] = std::max(best_[2 * node], best_[2 * node + 1]) + added_[node];
+  /// Far below what counts, even with all numbers.
+  static constexpr Number uncounted = -(Number{1} << (sizeof(Number) == 8 ? 62U : 120U));
+  struct Node {
+    Number best;  // of the places below, without the numbers behind them
+    Number sum;   // of the numbers below
+  };
+
+  [[nodiscard]] Number of_left(std::size_t node) const {
+    return nodes_[2 * node].best + nodes_[2 * node + 1].sum;
   }
+  [[nodiscard]] bool right_is_better(std::size_t node) const {
+    return nodes_[2 * node + 1].best > of_left(node);
+  }
+
   std::size_t leaves_;
-  std::vector<Number> best_;   // of the places below, without what was added above
-  std::vector<Number> added_;  // to all below
+  std::vector<Node> nodes_;
 };
 
 /// Different tails, rising; of many some, always the least and the largest.
@@ -60,15 +67,14 @@ struct TailSteps {
   bool all = true;
 };
 TailSteps tail_steps(const std::vector<Use>& uses) {
-  constexpr std::size_t most_steps = 4096;
   std::vector<std::int64_t> tails(uses.size());
   std::transform(uses.begin(), uses.end(), tails.begin(), [](const Use& u) { return u.tail; });
   std::sort(tails.begin(), tails.end());
   tails.erase(std::unique(tails.begin(), tails.end()), tails.end());
-  if (tails.size() <= most_steps) return {std::move(tails)};
-  std::vector<std::int64_t> some(most_steps);
-  for (std::size_t i = 0; i < most_steps; ++i) {
-    some[i] = tails[i * (tails.size() - 1) / (most_steps - 1)];
+  if (tails.size() <= most_tail_steps) return {std::move(tails)};
+  std::vector<std::int64_t> some(most_tail_steps);
+  for (std::size_t i = 0; i < most_tail_steps; ++i) {
+    some[i] = tails[i * (tails.size() - 1) / (most_tail_steps - 1)];
   }
   return {std::move(some), false};
 }
@@ -136,30 +142,17 @@ Overfilled fullest_window(const std::vector<Use>& uses,
   return best;
 }
 
-/// The best of `tails` for each head, where a Number holds all sums. `uses` by falling head.
+/// The best of `tails` for each head, where a Number holds all sums.
 template <class Number>
-SubsetBound best_thresholds(const std::vector<Use>& uses,
-                            const std::vector<std::int64_t>& tails,
+SubsetBound best_thresholds(std::span<const RankedUse> uses,
+                            std::span<const std::int64_t> tails,
                             std::int64_t capacity) {
-  // A place counts once a task with such a tail is there; until then it is too low to be the best.
-  const Number low = Number{capacity} * tails.back() + 1;
-  std::vector<Number> start(tails.size());
-  std::transform(tails.begin(), tails.end(), start.begin(), [&](std::int64_t tail) {
-    return Number{capacity} * tail - low;
-  });
-  PrefixAdd<Number> by_tail{start};
+  BestSuffix<Number> by_tail{tails.size()};
   SubsetBound best;
   Number most = -1;
-  std::size_t active = 0;  // places
   for (std::size_t i = 0; i < uses.size(); ++i) {
-    const auto above = std::upper_bound(tails.begin(), tails.end(), uses[i].tail);
-    const auto places = static_cast<std::size_t>(above - tails.begin());
-    by_tail.add(places - 1, uses[i].amount);
-    if (places > active) {
-      by_tail.add(places - 1, low);
-      if (active != 0) by_tail.add(active - 1, -low);
-      active = places;
-    }
+    // A tail of no use so far shows less than the next longer one.
+    by_tail.add(uses[i].place, Number{capacity} * tails[uses[i].place], uses[i].amount);
     if (i + 1 < uses.size() && uses[i + 1].head == uses[i].head) continue;
     const Number here = by_tail.best() + Number{capacity} * uses[i].head;
     if (here <= most) continue;
@@ -170,23 +163,57 @@ SubsetBound best_thresholds(const std::vector<Use>& uses,
   return best;
 }
 
+/// The best threshold of tails, the least of equals.
+SubsetBound of_one_head(std::vector<Use>& uses, std::int64_t capacity) {
+  std::ranges::sort(uses, std::ranges::greater{}, &Use::tail);
+  SubsetBound best{.head = uses.front().head};
+  Wide most = -1;
+  Wide amount = 0;
+  for (std::size_t i = 0; i < uses.size(); ++i) {
+    amount += uses[i].amount;
+    if (i + 1 < uses.size() && uses[i + 1].tail == uses[i].tail) continue;
+    const Wide here = amount + Wide{capacity} * uses[i].tail;
+    if (here < most) continue;
+    most = here;
+    best.tail = uses[i].tail;
+  }
+  best.bound = ceil_of(most + Wide{capacity} * best.head, capacity);
+  return best;
+}
+
 /// May the sums of best_thresholds() be counted in 64 bits?
-bool sums_are_small(const std::vector<Use>& uses, std::int64_t tail, std::int64_t capacity) {
+bool sums_are_small(std::span<const RankedUse> uses, std::int64_t tail, std::int64_t capacity) {
   constexpr Wide most = Wide{1} << 61U;  // thrice that is the largest in between
   Wide amount = 0;
-  for (const Use& use : uses) amount += use.amount;
+  for (const RankedUse& use : uses) amount += use.amount;
   return amount < most && Wide{capacity} * std::max(tail, uses.front().head) < most;
 }
 
 }  // namespace
 
+SubsetBound subset_bound(std::span<const RankedUse> uses,
+                         std::span<const std::int64_t> tails,
+                         std::int64_t capacity) {
+  if (uses.empty()) return {};
+  return sums_are_small(uses, tails.back(), capacity)
+             ? best_thresholds<std::int64_t>(uses, tails, capacity)
+             : best_thresholds<Wide>(uses, tails, capacity);
+}
+
 SubsetBound subset_bound(std::vector<Use>& uses, std::int64_t capacity) {
   if (uses.empty()) return {};
+  const auto is_first = [&](const Use& use) { return use.head == uses.front().head; };
+  if (uses.size() <= most_tail_steps && std::ranges::all_of(uses, is_first)) {  // most launches
+    return of_one_head(uses, capacity);
+  }
   const auto [tails, exact] = tail_steps(uses);
-  std::sort(uses.begin(), uses.end(), [](const Use& a, const Use& b) { return a.head > b.head; });
-  SubsetBound best = sums_are_small(uses, tails.back(), capacity)
-                         ? best_thresholds<std::int64_t>(uses, tails, capacity)
-                         : best_thresholds<Wide>(uses, tails, capacity);
+  std::vector<RankedUse> ranked(uses.size());
+  std::transform(uses.begin(), uses.end(), ranked.begin(), [&](const Use& use) {
+    const auto above = std::upper_bound(tails.begin(), tails.end(), use.tail);
+    return RankedUse{use.head, use.amount, static_cast<std::uint32_t>(above - tails.begin() - 1)};
+  });
+  std::ranges::sort(ranked, std::ranges::greater{}, &RankedUse::head);
+  SubsetBound best = subset_bound(ranked, tails, capacity);
   if (exact) return best;
   // A task whose tail is between two steps counted for the lower one: look at all tails.
   constexpr int most_turns = 2;

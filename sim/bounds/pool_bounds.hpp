@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace schedlab::bounds {
@@ -24,8 +25,23 @@ struct SubsetBound {
   std::int64_t tail = 0;
 };
 /// max over (r, q) of r + ceil(amount of {head >= r, tail >= q} / capacity) + q, exactly for up to
-/// 4096 different tails and else for so many of them, refined. Reorders `uses`. Cost  O(n log n).
+/// most_tail_steps different tails and else for so many of them, refined. Reorders `uses`. Cost O(n
+/// log n).
 [[nodiscard]] SubsetBound subset_bound(std::vector<Use>& uses, std::int64_t capacity);
+
+/// A use whose tail is known by its place among different ones.
+struct RankedUse {
+  std::int64_t head = 0;
+  std::int64_t amount = 0;  ///< above 0
+  std::uint32_t place = 0;
+};
+/// Of more different tails than that subset_bound() looks at some.
+inline constexpr std::size_t most_tail_steps = 4096;
+/// The same of uses by falling head. `tails`: at most most_tail_steps, rising, some perhaps of no
+/// use. Cost  O(n log tails).
+[[nodiscard]] SubsetBound subset_bound(std::span<const RankedUse> uses,
+                                       std::span<const std::int64_t> tails,
+                                       std::int64_t capacity);
 
 /// The least multiple of `step` that is no less.
 [[nodiscard]] constexpr std::int64_t rounded_up(std::int64_t time, std::int64_t step) {

@@ -14,6 +14,8 @@ class PlacingPolicy : public Policy {
  public:
   /// With every task of the graph placed. Deterministic: equal problems give equal placements.
   [[nodiscard]] virtual PlanBuilder place(const Problem& problem) const = 0;
+  /// The placement is the same whatever machine and costs are.
+  [[nodiscard]] virtual bool places_by_graph() const { return false; }
   [[nodiscard]] Plan plan(const Problem& problem) const final {
     return place(problem).build(std::string{name()});
   }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/trace/lower_bounds.hpp"
 
+#include "sim/bounds/task_kinds.hpp"
 #include "sim/graph/levels.hpp"
 
 #include <algorithm>
-#include <utility>
 #include <vector>
 
 namespace schedlab {
@@ -13,39 +13,9 @@ namespace {
 
 __extension__ using UnitTime = __int128;
 
-/// Does every task last as long as its operation?
-[[nodiscard]] bool last_as_operations(const Problem& problem) {
-  if (!problem.graph.collectives().empty()) return false;
-  const auto tasks = problem.graph.tasks();
-  const auto kinds = problem.platform.devices.ids();
-  return std::all_of(kinds.begin(), kinds.end(), [&](DeviceId device) {
-    return std::all_of(tasks.begin(), tasks.end(), [&](TaskId task) {
-      return problem.costs.duration(task, device) ==
-             problem.costs.entry(task, device).estimate.duration;
-    });
-  });
-}
-
-/// Tasks that differ in what they need, each with how many are like it: one per operation where
-/// tasks of one operation last equally long, else all.
-[[nodiscard]] std::vector<std::pair<TaskId, std::int64_t>> different_tasks(const Problem& problem) {
-  const TaskGraph& graph = problem.graph;
-  std::vector<std::pair<TaskId, std::int64_t>> different;
-  if (!last_as_operations(problem)) {
-    for (const TaskId task : graph.tasks()) different.emplace_back(task, 1);
-    return different;
-  }
-  different.resize(graph.operations().size(), {TaskId::none(), 0});
-  for (const TaskId task : graph.tasks()) {
-    auto& [first, count] = different[graph.operation_id(task).value()];
-    if (count++ == 0) first = task;
-  }
-  std::erase_if(different, [](const auto& one) { return one.second == 0; });
-  return different;
-}
-
-[[nodiscard]] Duration work_bound(const Problem& problem) {
-  const auto tasks = different_tasks(problem);
+[[nodiscard]] Duration work_bound(const Problem& problem, const TaskKinds& kinds) {
+  std::vector<std::int64_t> alike(kinds.examples().size(), 0);
+  for (const TaskId task : problem.graph.tasks()) ++alike[kinds.of(task)];
   const BoundProblem on{.problem = problem};
   Duration bound{0};
   for (const Pool& pool : pools_of(on)) {
@@ -53,7 +23,9 @@ __extension__ using UnitTime = __int128;
       continue;
     }
     UnitTime work = 0;
-    for (const auto& [task, count] : tasks) work += UnitTime{amount(on, pool, task)} * count;
+    for (const TaskId task : kinds.examples()) {
+      work += UnitTime{amount(on, pool, task)} * alike[kinds.of(task)];
+    }
     const auto units = static_cast<std::int64_t>(pool.capacity);
     // Whole units: the last of them ends no earlier than the quotient, rounded up.
     const bool whole = problem.platform.sharing == SharingModel::exclusive;
@@ -109,10 +81,12 @@ LowerBounds LowerBounds::of_plan(const Plan& plan) const {
 LowerBounds graph_lower_bounds(const Problem& problem) {
   LowerBounds bounds;
   if (problem.graph.task_count() == 0) return bounds;
+  const TaskKinds kinds{problem};
+  const auto of_kinds = kinds.ask([&](TaskId task) { return min_duration(problem, task); });
   IdVector<TaskId, Duration> shortest(problem.graph.task_count());
-  for (const TaskId task : problem.graph.tasks()) shortest[task] = min_duration(problem, task);
+  for (const TaskId task : problem.graph.tasks()) shortest[task] = of_kinds[kinds.of(task)];
   bounds.critical_path = critical_path_length(problem.graph, shortest);
-  bounds.work = work_bound(problem);
+  bounds.work = work_bound(problem, kinds);
   return bounds;
 }
 

@@ -263,8 +263,12 @@ void Summarizer::mark_life_times(const Problem& problem, const Trace& trace) {
   }
 
   for (const TensorId tensor : tensors.ids()) {
-    const auto [first, last] = inlined_tensor_life(tensors, tensor, span_of_, starts_, ends_);
     const std::int64_t bytes = tensors.bytes(tensor).count();
+    if (devices_.size() == 1 && tensors.persistent(tensor)) {  // weights have many readers
+      devices_.front().held += bytes;
+      continue;
+    }
+    const auto [first, last] = inlined_tensor_life(tensors, tensor, span_of_, starts_, ends_);
     if (tensors.persistent(tensor)) {
       const DeviceId device = first != not_run ? trace.tasks[first].device : DeviceId{0};
       devices_[device.value()].held += bytes;

@@ -27,6 +27,7 @@ std::span<const std::uint32_t> TimeOrder::by_time(std::span<const std::int64_t> 
 
   // Within its bucket an item has few neighbours, and every bucket lies behind the one before.
   for (std::size_t i = 1; i < count; ++i) {
+    if (items_[i - 1].time <= items_[i].time) continue;
     const Item item = items_[i];
     std::size_t hole = i;
     for (; hole > 0 && item.time < items_[hole - 1].time; --hole) items_[hole] = items_[hole - 1];
@@ -45,17 +46,25 @@ void TimeOrder::distribute(std::span<const std::int64_t> times,
   bucket_end_.assign(buckets + 1, 0);
   bucket_of_.resize(count);
   items_.resize(count);
-  for (std::size_t i = 0; i < count; ++i) {  // several at once
-    bucket_of_[i] = static_cast<std::uint32_t>(static_cast<double>(times[i] - lowest) * scale);
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto bucket = static_cast<std::uint32_t>(static_cast<double>(times[i] - lowest) * scale);
+    bucket_of_[i] = bucket;
+    ++bucket_end_[bucket + 1];
   }
-  for (std::size_t i = 0; i < count; ++i) ++bucket_end_[bucket_of_[i] + 1];
-  for (std::size_t b = 0; b < buckets; ++b) bucket_end_[b + 1] += bucket_end_[b];
+  std::uint32_t fullest = 0;
+  std::uint32_t before = 0;
+  for (std::size_t b = 1; b <= buckets; ++b) {
+    fullest = std::max(fullest, bucket_end_[b]);
+    before += bucket_end_[b];
+    bucket_end_[b] = before;
+  }
   for (std::size_t i = 0; i < count; ++i) {
     items_[bucket_end_[bucket_of_[i]]++] = {times[i], static_cast<std::uint32_t>(i)};
   }
 
   // bucket_end_[b] is now the end of bucket b. A crowded bucket would make insertion quadratic.
   constexpr std::uint32_t crowded = 32;
+  if (fullest <= crowded) return;
   std::uint32_t begin = 0;
   for (std::size_t b = 0; b < buckets; ++b) {
     const std::uint32_t end = bucket_end_[b];

@@ -25,11 +25,15 @@ const Plan& RecentPlans::plan(std::uint64_t number,
   if (graph->task_count() > max_recent_tasks) return unkept_ = policy.plan(problem);
   Entry* const last = entries_.find(number);
   const bool same_graph = last != nullptr && last->graph == graph && last->number == number;
-  if (same_graph && lasts_as_long(last->durations, problem.costs)) return last->plan;
+  const auto* const placing = dynamic_cast<const PlacingPolicy*>(&policy);
+  if (same_graph && ((placing != nullptr && placing->places_by_graph()) ||
+                     lasts_as_long(last->durations, problem.costs))) {
+    return last->plan;
+  }
 
   Placement placement;
   Plan plan;
-  if (const auto* placing = dynamic_cast<const PlacingPolicy*>(&policy)) {
+  if (placing != nullptr) {
     PlanBuilder builder = placing->place(problem);
     if (same_graph && last->placement == builder.placement()) {
       last->durations = problem.costs.durations().raw();

@@ -15,9 +15,9 @@ namespace schedlab {
 
 /// The last plan of each policy, all of which plan by the graph and the durations of tasks alone
 /// (PolicyInfo::plans_by_durations): in a sweep over latencies, call costs or sharing models it is
-/// planned once. Where durations differ, a PlacingPolicy only places the tasks: if all are where
-/// they were, so is the plan. Of graphs of up to 4,096 tasks, and no more than 32 MiB. Not
-/// thread-safe.
+/// planned once. Where durations differ, a PlacingPolicy only places the tasks, if it does not by
+/// the graph alone: if all are where they were, so is the plan. Of graphs of up to 4,096 tasks, and
+/// no more than 32 MiB. Not thread-safe.
 class RecentPlans {
  public:
   /// What `policy`, known by its number, plans for the problem, of which `graph` is the graph.

@@ -44,7 +44,8 @@ ScenarioSpace::ScenarioSpace(const Spec& spec,
       machines_(object_cache_entries),
       problems_(problem_cache_bytes),
       policies_(object_cache_entries),
-      splits_(object_cache_entries) {
+      splits_(object_cache_entries),
+      tensor_parallel_(object_cache_entries) {
   const std::uint64_t count = std::min(grid.part_count(Part::launch), known_launches);
   for (std::uint64_t i = 0; i < count; ++i) launches_.push_back(components_.launch(i));
 }
@@ -151,7 +152,10 @@ PreparedProblem ScenarioSpace::make_problem(const ProblemKey& key, const LaunchC
   parts.preloaded = workers_ != 0 && host_ == HostPlacement::preloaded;
   parts.launch = launch;
   parts.ranks = components_.ranks(key[5]);
-  parts.tensor_parallel = components_.tensor_parallel(key[0]);
+  parts.tensor_parallel = *tensor_parallel_.get(
+      key[0],
+      [&] { return components_.tensor_parallel(key[0]); },
+      [](const auto&) { return std::size_t{1}; });
   parts.graph = given_graph_;
   if (parts.graph == nullptr) {
     parts.graph = graphs_.get(

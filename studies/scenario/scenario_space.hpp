@@ -94,6 +94,8 @@ class ScenarioSpace {
   SharedCache<ProblemKey, PreparedProblem> problems_;
   SharedCache<std::uint64_t, ScenarioPolicy> policies_;
   SharedCache<std::uint64_t, AutoSplit> splits_;  // by scenario
+  // By workload.
+  SharedCache<std::uint64_t, std::optional<TensorParallel::Options>> tensor_parallel_;
 };
 
 }  // namespace schedlab
