@@ -6,7 +6,6 @@
 #include "sim/graph/levels.hpp"
 
 #include <algorithm>
-#include <array>
 #include <numeric>
 #include <utility>
 
@@ -17,16 +16,6 @@ constexpr std::uint64_t least_patience = 400;    // evaluations without progress
 constexpr std::uint64_t most_patience = 20'000;  // assumed
 constexpr double awaited_share = 0.7;            // of moves; assumed
 constexpr std::uint64_t most_segment = 8;        // tasks that change their stream together; assumed
-constexpr std::uint64_t least_window = 4;        // tasks whose best order is found; assumed
-constexpr std::uint64_t most_window = 9;         // assumed
-
-/// List::least_gain, of the units; below 0 tasks start that make others lose more; assumed
-constexpr std::array<double, 4> least_gains{1e-6, -1e-6, -0.05, 0.03};
-
-/// Orders of starts and numbers of streams tried before all else, as the best number may be far
-/// from that of the best start; assumed.
-constexpr std::size_t most_first_starts = 4;
-constexpr std::array<std::uint32_t, 2> first_streams{2, 4};
 
 /// Where each task is launched.
 IdVector<TaskId, std::uint32_t> positions(const Placement& placement) {
@@ -110,24 +99,8 @@ PlanSearch::PlanSearch(const Problem& problem,
   patience_ = std::clamp(10 * tasks, least_patience, most_patience);
   list_.urgency = urgency_of(upward_rank(problem.graph, problem.costs.durations()));
   list_.streams = std::clamp(4U, 1U, options.max_streams);
-  for (const ScoredPlan& start : starts.first(std::min(starts.size(), most_first_starts))) {
-    const auto placement = placement_of(problem, start.plan);
-    if (!placement) continue;
-    for (const std::uint32_t streams : first_streams) {
-      if (streams > options.max_streams) continue;
-      for (const Decoder decoder : {Decoder::dispatch, Decoder::insertion}) {
-        first_lists_.push_back({decoder, streams, 0.0, in_order(*placement)});
-      }
-    }
-  }
-  if (holds_) {
-    for (const std::uint32_t streams : {8U, 32U}) {
-      for (const double least_gain : least_gains) {
-        first_lists_.push_back(
-            {Decoder::together, std::min(streams, options.max_streams), least_gain, list_.urgency});
-      }
-    }
-  }
+  if (waits_for_host(problem, best().makespan)) launch_dispatch_.emplace(problem);
+  add_first_lists(starts);
   begin_from(best().plan, best().makespan);
   if (!first_lists_.empty()) first_lists_.insert(first_lists_.begin(), list_);
   list_late_.restart(Duration::max());
@@ -140,7 +113,7 @@ PlanSearch::PlanSearch(const Problem& problem,
 void PlanSearch::set_placement(Placement placement) {
   held_.assign(problem_.graph.task_count(), TaskId::none());
   for (const auto& [position, before] : placement.extra) {
-    if (holds_) held_[placement.order[position]] = before;
+    if (adds_waits()) held_[placement.order[position]] = before;
   }
   placement.extra.clear();
   placement_ = std::move(placement);
@@ -214,16 +187,6 @@ TaskId PlanSearch::some_task() {
   return TaskId{static_cast<std::uint32_t>(rng().below(problem_.graph.task_count()))};
 }
 
-PlanBuilder PlanSearch::decoded(const List& list) const {
-  if (list.decoder == Decoder::together) {
-    return dispatch_together(problem_, list.streams, list.urgency, list.least_gain);
-  }
-  if (list.decoder == Decoder::dispatch) {
-    return dispatch_when_idle(problem_, list.streams, list.urgency);
-  }
-  return place_on_earliest_finish(problem_, list.streams, list.urgency, Insertion::idle_gaps);
-}
-
 PlanBuilder PlanSearch::built(const Placement& placement, const Held& held) const {
   PlanBuilder builder{problem_};
   for (const StreamSpec& spec : placement.streams) builder.add_stream(spec);
@@ -235,85 +198,6 @@ PlanBuilder PlanSearch::built(const Placement& placement, const Held& held) cons
         task, placement.stream_of[task], waits ? std::span{&before, 1} : std::span<const TaskId>{});
   }
   return builder;
-}
-
-PlanSearch::List PlanSearch::swapped(const List& list) {
-  List next = list;
-  const TaskId task = some_task();
-  const TaskId other = some_task();
-  if (rng().below(2) == 0) {
-    std::swap(next.urgency[task], next.urgency[other]);
-  } else {
-    next.urgency[task] = next.urgency[other] + (rng().below(2) == 0 ? 1 : -1);
-  }
-  return next;
-}
-
-/// From the schedule of the list, by durations alone.
-PlanSearch::List PlanSearch::improved(const List& list) {
-  List next = list;
-  next.decoder = Decoder::insertion;
-  if (rng().below(2) == 0) {
-    // Of two tasks one takes the place of the other, or the list would only converge.
-    ListMoves::Ends ends = list_ends_;
-    const TaskId task = some_task();
-    ends[task] = ends[some_task()];
-    next.urgency = list_moves_.justified(ends, list.streams);
-  } else {
-    const std::uint64_t count = least_window + rng().below(most_window - least_window + 1);
-    const std::uint64_t tasks = list_ends_.size();
-    const std::uint64_t first = tasks > count ? rng().below(tasks - count + 1) : 0;
-    next.urgency = list_moves_.with_best_window(list_ends_, list.streams, first, count);
-  }
-  return next;
-}
-
-PlanSearch::List PlanSearch::changed(const List& list) {
-  constexpr std::uint64_t kinds = 20;
-  const std::uint64_t kind = rng().below(kinds);
-  // What improves schedules by the durations alone knows nothing of tasks run together.
-  if (kind > kinds / 2 && !list_ends_.empty() && list.decoder != Decoder::together) {
-    return improved(list);
-  }
-  if (kind > 1) return swapped(list);
-  List next = list;
-  if (kind == 0) {
-    const bool more = rng().below(2) == 0;
-    next.streams =
-        std::clamp(more ? next.streams + 1 : next.streams - 1, 1U, options().max_streams);
-    return next;
-  }
-  if (!holds_) {
-    next.decoder = next.decoder == Decoder::dispatch ? Decoder::insertion : Decoder::dispatch;
-    return next;
-  }
-  next.decoder = static_cast<Decoder>(rng().below(3));
-  next.least_gain = least_gains[rng().below(least_gains.size())];
-  return next;
-}
-
-void PlanSearch::step_list() {
-  const bool first = !first_lists_.empty();
-  List next = first ? std::move(first_lists_.back()) : changed(list_);
-  if (first) first_lists_.pop_back();
-  PlanBuilder builder = decoded(next);
-  const Duration before = best().makespan;
-  Placement placement = builder.placement();
-  const auto outcome = scored(std::move(builder).build("search"));
-  if (!outcome) return;
-  if (first ? outcome->makespan < first_makespan_ : list_late_.accepts(outcome->makespan)) {
-    if (first) first_makespan_ = outcome->makespan;
-    list_ = std::move(next);
-    list_ends_.clear();
-    if (outcome->trace != nullptr) {
-      list_ends_.resize(problem_.graph.task_count());
-      for (const TaskSpan& span : outcome->trace->tasks) list_ends_[span.task] = span.ended;
-    }
-  }
-  if (outcome->makespan >= before) return;
-  ++list_gain_;
-  set_placement(std::move(placement));
-  placement_late_.restart(outcome->makespan);
 }
 
 void PlanSearch::move_stream(Placement& placement) {
@@ -328,6 +212,12 @@ void PlanSearch::move_stream(Placement& placement) {
   StreamId to{static_cast<std::uint32_t>(rng().below(placement.streams.size() - 1))};
   if (to >= from) ++to;
   if (opens) to = StreamId{static_cast<std::uint32_t>(placement.streams.size() - 1)};
+  if (launch_dispatch_ && !opens && rng().below(2) == 0) {
+    const bool back = rng().below(2) == 0;
+    const auto near = back ? problem_.graph.predecessors(task) : problem_.graph.successors(task);
+    if (!near.empty()) to = placement.stream_of[near[rng().below(near.size())]];
+    if (to == from) return;
+  }
   std::uint64_t left = rng().below(3) == 0 ? 1 + rng().below(most_segment) : 1;
   bool begun = false;
   for (const TaskId next : placement.order) {
@@ -373,6 +263,23 @@ bool PlanSearch::move_priority(Placement& placement) {
   return true;
 }
 
+/// A task that waits for one of another stream waits for a later one there: then tasks behind it,
+/// which need that one, need not wait again.
+void PlanSearch::merge_wait(const Placement& placement, Held& held, std::uint32_t at) {
+  const TaskId task = placement.order[at];
+  const auto needed = problem_.graph.predecessors(task);
+  if (needed.empty()) return;
+  const TaskId before = needed[rng().below(needed.size())];
+  const StreamId stream = placement.stream_of[before];
+  if (stream == placement.stream_of[task]) return;
+  std::uint64_t skipped = rng().below(most_segment);
+  for (std::uint32_t i = at; i-- > 0 && placement.order[i] != before;) {
+    if (placement.stream_of[placement.order[i]] != stream) continue;
+    held[task] = placement.order[i];
+    if (skipped-- == 0) return;
+  }
+}
+
 /// A task waits for another one as well, or no longer. Streams that share a device may get more
 /// done when some of their tasks run together.
 void PlanSearch::move_wait(Placement& placement, Held& held) {
@@ -384,6 +291,10 @@ void PlanSearch::move_wait(Placement& placement, Held& held) {
   }
   const std::uint32_t at = positions(placement)[task];
   if (at == 0) return;
+  if (launch_dispatch_ && rng().below(4) != 0) {
+    merge_wait(placement, held, at);
+    return;
+  }
   held[task] = placement.order[at - 1 - rng().below(std::min<std::uint64_t>(at, near))];
   if (rng().below(2) == 0) {
     placement.stream_of[task] =
@@ -396,9 +307,9 @@ bool PlanSearch::change(Placement& placement, Held& held) {
   const Held held_before = held;
   const std::uint64_t kind = rng().below(16);
   if (kind == 0 && move_priority(placement)) return true;
-  if (kind < (holds_ ? 6 : 8)) {
+  if (kind < (adds_waits() ? 6 : 8)) {
     move_stream(placement);
-  } else if (holds_ && kind < 11) {
+  } else if (adds_waits() && kind < 11) {
     move_wait(placement, held);
   } else {
     move_order(placement);

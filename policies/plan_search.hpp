@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "policies/launch_dispatch.hpp"
 #include "policies/list_moves.hpp"
 #include "sim/base/rng.hpp"
 #include "sim/plan/plan_builder.hpp"
@@ -119,9 +120,10 @@ class PlanImprover {
 ///   lists       urgencies of tasks and a number of streams, decoded by dispatch_when_idle() or
 ///               place_on_earliest_finish() with insertion; now and then forward-backward improved,
 ///               or with some neighbouring tasks in their best order (ListMoves);
-///               dispatch_together() where tasks gain by being held
-///   placements  order of launches, stream of each task, priorities of streams; there also what a
-///               task waits for beyond the graph
+///               dispatch_together() where tasks gain by being held, LaunchDispatch where the host
+///               decides, with moves of all tasks of an operation
+///   placements  order of launches, stream of each task, priorities of streams; in these two cases
+///               also what a task waits for beyond the graph
 /// Moves prefer tasks that the end of the last accepted run waited for. What one finds the other
 /// goes on with; without progress both begin again from the best plan, disturbed.
 class PlanSearch final : public PlanImprover {
@@ -137,16 +139,21 @@ class PlanSearch final : public PlanImprover {
   void offer(const ScoredPlan& plan) override;
 
  private:
-  enum class Decoder : std::uint8_t { dispatch, insertion, together };
+  enum class Decoder : std::uint8_t { dispatch, insertion, together, launches };
   struct List {
     Decoder decoder = Decoder::dispatch;
     std::uint32_t streams = 1;
     double least_gain = 0.0;  // together: of the units, for which one more task starts
-    IdVector<TaskId, std::int64_t> urgency;
+    Urgency urgency{};
+    LaunchDispatchOptions launches{};  // its streams are those above
   };
   /// What a task starts after without the graph asking for it, if anything.
   using Held = IdVector<TaskId, TaskId>;
+
   [[nodiscard]] std::optional<PlanOutcome> scored(Plan plan);
+  /// Does the graph not say all that a good plan waits for?
+  [[nodiscard]] bool adds_waits() const { return holds_ || launch_dispatch_.has_value(); }
+  void add_first_lists(std::span<const ScoredPlan> starts);
   void find_awaited(const Trace& trace);
   [[nodiscard]] TaskId some_task();
   void step_list();
@@ -155,6 +162,8 @@ class PlanSearch final : public PlanImprover {
   [[nodiscard]] Urgency in_order(const Placement& placement) const;
   void begin_from(const Plan& plan, Duration makespan);
   [[nodiscard]] List changed(const List& list);
+  [[nodiscard]] List shifted(const List& list);
+  [[nodiscard]] List changed_launches(const List& list);
   [[nodiscard]] List swapped(const List& list);
   [[nodiscard]] List improved(const List& list);
   void set_placement(Placement placement);
@@ -163,6 +172,7 @@ class PlanSearch final : public PlanImprover {
   void move_stream(Placement& placement);
   void move_order(Placement& placement);
   void move_wait(Placement& placement, Held& held);
+  void merge_wait(const Placement& placement, Held& held, std::uint32_t at);
   [[nodiscard]] bool move_priority(Placement& placement);
   [[nodiscard]] PlanBuilder decoded(const List& list) const;
   [[nodiscard]] PlanBuilder built(const Placement& placement, const Held& held) const;
@@ -170,7 +180,8 @@ class PlanSearch final : public PlanImprover {
   Problem problem_;
   std::uint64_t patience_ = 0;
   ListMoves list_moves_;
-  bool holds_;                                 // tasks that could start
+  bool holds_;                                     // tasks that could start
+  std::optional<LaunchDispatch> launch_dispatch_;  // where the host decides
   std::vector<List> first_lists_;              // to be looked at before others are made, last first
   Duration first_makespan_ = Duration::max();  // the shortest of those looked at
   List list_;

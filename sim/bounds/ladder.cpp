@@ -2,6 +2,7 @@
 #include "sim/bounds/ladder.hpp"
 
 #include "sim/base/error.hpp"
+#include "sim/bounds/launch_or_work.hpp"
 #include "sim/bounds/pool_bounds.hpp"
 #include "sim/bounds/refutation.hpp"
 #include "sim/bounds/task_kinds.hpp"
@@ -370,7 +371,10 @@ std::vector<BoundWitness> bound_ladder(const BoundProblem& on, const LadderOptio
       tasks * (tasks + graph.edge_count()) * (1 + pools.pools()) <= options.tightening_work;
   if (tightens) relaxed.tighten();
   std::ranges::for_each(pools.best(relaxed, false), raise);
-  if (tightens) raise(through_one_task(relaxed, graph));
+  if (tightens) {
+    raise(through_one_task(relaxed, graph));
+    std::ranges::for_each(bounds::launch_or_work_bounds(on), raise);
+  }
   raise(pools.energetic(relaxed, largest(ladder).bound, options));
   // What is left after a task is mostly what a resource takes: that is then the better word.
   if (tightens) {

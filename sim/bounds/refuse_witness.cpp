@@ -37,6 +37,10 @@ struct Checker {
     if (kind_of(w.pool) != w.kind) return none;
     if (w.kind == BoundKind::network) return w.pool.capacity == 1 ? over_link() : none;
     const bool there = std::ranges::find(pools, w.pool) != pools.end();
+    if (w.pivot.valid()) {
+      const bool holds = there && !serves_before_start(w.pool) && least.contains(w.pivot);
+      return holds ? around_pivot() : none;
+    }
     return there ? at_least(w.pool, w.head, w.tail, head, tail) : none;
   }
 
@@ -105,6 +109,47 @@ struct Checker {
     time += Duration{static_cast<std::int64_t>((taken + capacity - 1) / capacity)};
     const Duration step = held_throughout(on, pool) ? time_step(on) : Duration{1};
     return (time + step - Duration{1}) / step * step;
+  }
+  /// The pivot and all that are reached from it.
+  IdVector<TaskId, bool> reached(bool forwards) const {
+    std::vector<TaskId> sorted = order;
+    if (!forwards) std::ranges::reverse(sorted);
+    IdVector<TaskId, bool> found(graph.task_count(), false);
+    found[w.pivot] = true;
+    for (const TaskId task : sorted) {
+      for (const TaskId p : before(task, forwards)) found[task] = found[task] || found[p];
+    }
+    return found;
+  }
+  /// Launches of the pivot and all before it, then its work and that of all after it; of all others
+  /// either.
+  Duration around_pivot() const {
+    const IdVector<TaskId, bool> launched = reached(false);
+    const IdVector<TaskId, bool> left = reached(true);
+    Duration longest = none;
+    for (const Pool& host : pools) {
+      if (!serves_before_start(host)) continue;
+      const auto threads = static_cast<std::int64_t>(host.capacity);
+      const auto capacity = static_cast<std::int64_t>(w.pool.capacity);
+      Wide scaled = 0;
+      bool used = false;
+      Duration head_of_all = Duration::max();
+      Duration tail_of_all = Duration::max();
+      for (const TaskId task : order) {
+        const Wide launch = Wide{amount(on, host, task)} * capacity;
+        const Wide work = Wide{amount(on, w.pool, task)} * threads;
+        used = used || launch > 0;
+        if (launched[task]) scaled += launch;
+        if (left[task]) scaled += work;
+        if (!launched[task] && !left[task]) scaled += std::min(launch, work);
+        head_of_all = std::min(head_of_all, use_head(on, host, task, Duration{0}));
+        tail_of_all = std::min(tail_of_all, use_tail(on, host, task, -least[task]));
+      }
+      const Wide both = Wide{threads} * capacity;
+      const Duration shown{static_cast<std::int64_t>((scaled + both - 1) / both)};
+      if (used) longest = std::max(longest, head_of_all + shown + tail_of_all);
+    }
+    return longest;
   }
   Duration along_path() const {
     for (std::size_t i = 0; i < w.path.size(); ++i) {

@@ -62,9 +62,12 @@ struct Deduction {
 struct BoundWitness {
   BoundKind kind = BoundKind::latency_path;
   Duration bound{0};
-  Pool pool{};                 ///< of all but latency_path and energetic
-  Duration head{0};            ///< its part in tasks with at least this head (use_head()) ...
-  Duration tail{0};            ///< ... and this tail
+  Pool pool{};       ///< of all but latency_path and energetic
+  Duration head{0};  ///< its part in tasks with at least this head (use_head()) ...
+  Duration tail{0};  ///< ... and this tail
+  /// Of subset and memory, instead of both: before it starts tasks are launched, after it they
+  /// take.
+  TaskId pivot{};
   Duration deadline{0};        ///< energetic: nothing ends by then
   std::vector<TaskId> path{};  ///< latency_path; of subset: only this task, from end to end
   /// Of all but latency_path: heads in a topological order, tails in one of the reversed graph.
