@@ -92,9 +92,7 @@ const Fields<OperationCost>& cost_fields() {
 bool is_spec(const std::filesystem::path& file) {
   constexpr std::uintmax_t largest = 1 << 20;
   if (std::filesystem::file_size(file) > largest) return false;
-  const std::string text = read_file(file);
-  return text.find("\"workload\"") != std::string::npos &&
-         text.find("\"traceEvents\"") == std::string::npos;
+  return is_spec_text(read_file(file));
 }
 
 std::string quoted(const std::string& text) {
@@ -180,7 +178,7 @@ std::vector<OperationCost> load_operation_costs(const std::filesystem::path& inp
   if (std::filesystem::is_directory(input)) {
     return operation_costs(load_explained_run(input).problem());
   }
-  if (input_content(input.string()) == InputContent::profile && !is_spec(input)) {
+  if (!is_spec(input) && input_content(input.string()) == InputContent::profile) {
     return operation_costs(read_kineto(input));
   }
   const Spec spec = load_spec(input.string());

@@ -34,8 +34,7 @@ bool is_graph(const std::string& text, const std::string& file, char first) {
 }
 
 void expect_no_spec(const std::string& text, const std::string& file) {
-  const auto has = [&](const char* key) { return text.find(key) != std::string::npos; };
-  if (!has("\"workload\"") || !has("\"machine\"") || has("\"traceEvents\"")) return;
+  if (!is_spec_text(text)) return;
   throw InputError({.file = file,
                     .pointer = {},
                     .found = "a spec",
@@ -44,6 +43,11 @@ void expect_no_spec(const std::string& text, const std::string& file) {
 }
 
 }  // namespace
+
+bool is_spec_text(std::string_view text) {
+  const auto has = [&](const char* key) { return text.find(key) != std::string_view::npos; };
+  return has("\"workload\"") && has("\"machine\"") && !has("\"traceEvents\"");
+}
 
 InputContent input_content(const std::string& file) {
   if (std::filesystem::is_directory(file)) return InputContent::own_trace;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace schedlab {
 
@@ -19,5 +20,8 @@ enum class InputContent : std::uint8_t {
 /// By the content, plain or gzip. Reads only as far as it must: a profile may be larger than the
 /// memory. Throws InputError for what cannot be read, and for a spec.
 [[nodiscard]] InputContent input_content(const std::string& file);
+
+/// Is this JSON, or its beginning, a spec?
+[[nodiscard]] bool is_spec_text(std::string_view text);
 
 }  // namespace schedlab

@@ -46,6 +46,8 @@ FoundSchedule search_case(ScenarioSpace& space,
   const SearchChoice& begun = *std::min_element(choices.begin(), choices.end(), has_shorter_plan);
   FoundSchedule found;
   found.scenario = chosen.scenario;
+  found.granularity = space.components().granularity(found.scenario.part(Part::workload),
+                                                     found.scenario.granularity);
   found.choices = choices.size();
   found.plan = islands.best().plan;
   found.makespan = scored_as(chosen.scenario)(found.plan).makespan;

@@ -27,6 +27,7 @@ struct ScatteredTimes {
 /// What a search of one case found.
 struct FoundSchedule {
   Scenario scenario;        ///< the choice that the plan is for
+  std::string granularity;  ///< of its workload; empty: that has none
   std::size_t choices = 1;  ///< of granularity, accumulation, slices and launch mode
   Plan plan;                ///< before its capture into device graphs, if the launch mode does that
   Duration makespan{0};     ///< nominal

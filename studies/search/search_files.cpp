@@ -97,8 +97,8 @@ const Fields<FoundSchedule>& found_fields() {
       {"evaluations", &F::evaluations},
       {"streams", [](const F& f) { return f.plan.streams.size(); }},
       {"granularity",
-       [](const F& f) { return granularity_name(f.scenario.granularity); },
-       {.doc = "of the tasks of the plan, where the workload leaves that open"}},
+       &F::granularity,
+       {.doc = "of the tasks of the plan; empty: the workload has no such option"}},
       {"launch", &launch_name, {.doc = "of the plan found"}},
       {"max_nodes",
        [](const F& f) { return f.scenario.launch.max_nodes; },
@@ -165,11 +165,11 @@ std::string search_text(const FoundSchedule& found,
   if (found.scattered && found.scattered->bound > Duration{0}) {
     text += scattered_text(*found.scattered);
   }
-  text += fmt::format("  {} evaluations in {:.1f} s, {} streams, granularity {}",
+  text += fmt::format("  {} evaluations in {:.1f} s, {} streams",
                       found.evaluations,
                       found.seconds,
-                      found.plan.streams.size(),
-                      granularity_name(found.scenario.granularity));
+                      found.plan.streams.size());
+  if (!found.granularity.empty()) text += fmt::format(", granularity {}", found.granularity);
   if (found.choices > 1) {
     const std::uint32_t nodes = found.scenario.launch.max_nodes;
     text += fmt::format(", launch {}{}: the best of {} choices",

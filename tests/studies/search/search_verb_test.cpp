@@ -158,6 +158,7 @@ TEST_CASE("granularities that no policy of the spec has are chosen from, and bou
     fixed.options.evaluations = 1;
     REQUIRE(fixed.call(fixed.options) == exit_done);
     CHECK(fixed.printed()["choices"] == 1);
+    CHECK(fixed.printed()["granularity"] == granularity);
     CHECK(found["case_bound_ps"] <= fixed.printed()["case_bound_ps"]);
     CHECK(found["makespan_ps"] <= fixed.printed()["policy_makespan_ps"]);
   }

@@ -44,6 +44,7 @@ struct Validated {
       "policy": ["single_stream", "diagonal"]})");
     ValidateOptions options{.spec = spec, .recording = recording};
     options.out = (folder.path() / (recording.empty() ? "out" : "again")).string();
+    options.overwrite = !recording.empty();
     options.record = record;
     options.repetitions = 15;
     const int code = schedlab::run(options,
