@@ -2,6 +2,7 @@
 #include "workloads/formats/json_place.hpp"
 
 #include "sim/base/error.hpp"
+#include "sim/base/json_node.hpp"
 
 #include <fmt/format.h>
 
@@ -31,15 +32,7 @@ std::string JsonPlace::pointer() const {
       text += std::to_string(parts_[i].index);
       continue;
     }
-    for (const char c : shown(parts_[i].key)) {  // RFC 6901
-      if (c == '~') {
-        text += "~0";
-      } else if (c == '/') {
-        text += "~1";
-      } else {
-        text += c;
-      }
-    }
+    text += pointer_segment(shown(parts_[i].key));
   }
   return text;
 }
