@@ -21,17 +21,19 @@ def version():
 
 
 class CMakeModule(build_ext):
-    """Builds the target schedlab_python."""
+    """Builds the module and its type stub."""
 
     def build_extension(self, ext):
         folder = Path(os.environ.get("SCHEDLAB_BUILD_FOLDER", ROOT / "build" / "wheel")).resolve()
         preset = [] if (folder / "CMakeCache.txt").exists() else ["--preset", "release"]
         subprocess.run(["cmake", *preset, "-B", folder, f"-DPython_EXECUTABLE={sys.executable}"], cwd=ROOT, check=True)
-        subprocess.run(["cmake", "--build", folder, "--target", "schedlab_python"], check=True)
+        subprocess.run(["cmake", "--build", folder, "--target", "schedlab_python_package"], check=True)
         to = Path(self.get_ext_fullpath(ext.name))
         to.parent.mkdir(parents=True, exist_ok=True)
-        (built,) = (folder / "python" / "schedlab").glob("_core*.so")
-        shutil.copy2(built, to)
+        built = folder / "python" / "schedlab"
+        (module,) = built.glob("_core*.so")
+        shutil.copy2(module, to)
+        shutil.copy2(built / "__init__.pyi", to.parent)
 
 
 setup(

@@ -1,27 +1,25 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the type stub of the Python package: names that the source imports, and the functions that it makes of the
-registries and of the command line.
+"""Writes the type stub of the Python package: what its __init__.py imports, and the functions that it makes of the
+registries and of the command line. The build calls it (python/CMakeLists.txt).
 
-  PYTHONPATH=build/release/python python3 scripts/python_stubs.py > python/schedlab/__init__.pyi
+  PYTHONPATH=build/release/python python3 scripts/python_stubs.py STUB
 """
 
+import ast
 import inspect
+import sys
+from pathlib import Path
 
 import schedlab
 
-IMPORTS = {
-    "cases": "Found Sweep compare problem read_run read_sweep search simulate sweep",
-    "columns": "Columns Svg",
-    "errors": "ContractViolation DeviceError Error FindingsError InfeasibleError InputError PolicyTimeout",
-    "graphs": "Graph",
-    "models": "from_onnx from_torch",
-    "_core": "Plan PlanBuilder Problem",
-    "policies": "PythonPolicy as_policy",
-    "results": "Comparison Explanation Result",
-    "spec": "Machine Policy Workload machine policy preset registries workload",
-    "verbs": "Outcome Profile read_profile timelines",
-}
+
+def imported():
+    """The import statements of the package, by which a stub makes names public."""
+    for each in ast.parse(Path(schedlab.__file__).read_text()).body:
+        if isinstance(each, ast.ImportFrom) and each.level == 1 and each.module:
+            names = ", ".join(f"{alias.name} as {alias.asname or alias.name}" for alias in each.names)
+            yield f"from .{each.module} import {names}"
 
 
 def typed(parameter, listed):
@@ -48,16 +46,16 @@ def stub(name, function, listed):
     return f"def {name}(\n{inside}) -> {result}: ...\n" if parts else f"def {name}() -> {result}: ...\n"
 
 
-def main():
-    print("# SPDX-License-Identifier: Apache-2.0\n# Made by scripts/python_stubs.py.\nfrom typing import Any, Callable, TypeVar, Union\n")
-    for module, names in IMPORTS.items():
-        print(f"from .{module} import " + ", ".join(f"{name} as {name}" for name in names.split()))
-    print("\n__version__: str\nT = TypeVar(\"T\")\nAxis = Union[T, list[T]]\n")
-    print("def from_networkx(graph: Any, name: str = \"graph\") -> Graph: ...\nrun_verb: Callable[..., Outcome]\n")
+def lines():
+    """The stub."""
+    yield "# SPDX-License-Identifier: Apache-2.0\n# Made by scripts/python_stubs.py.\nfrom typing import Any, Callable, TypeVar, Union\n"
+    yield from imported()
+    yield "\nT = TypeVar(\"T\")\nAxis = Union[T, list[T]]\nVERB_NAMES: dict[str, str]\n"
+    yield "def from_networkx(graph: Any, name: str = \"graph\") -> Graph: ...\nrun_verb: Callable[..., Outcome]\n"
     made = [(name, each) for name, each in vars(schedlab).items() if hasattr(each, "__signature__")]
     for name, function in sorted(made, key=lambda item: item[0]):
-        print(stub(name, function, function.__signature__.return_annotation is schedlab.Workload))
+        yield stub(name, function, function.__signature__.return_annotation is schedlab.Workload)
 
 
 if __name__ == "__main__":
-    main()
+    Path(sys.argv[1]).write_text("\n".join(lines()) + "\n")
