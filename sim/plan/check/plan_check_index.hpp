@@ -91,7 +91,7 @@ class PlanIndex {
  private:
   void check_specs(FindingList& findings);
   void check_default_streams(FindingList& findings);
-  // plan_check_programmatic.cpp
+  // plan_check_graph_index.cpp
   void check_partitions(FindingList& findings);
   void check_programmatic(FindingList& findings);
   [[nodiscard]] std::string wrong_kernels(TaskId before, TaskId after, StreamId stream) const;

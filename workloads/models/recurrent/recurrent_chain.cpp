@@ -8,6 +8,17 @@
 
 namespace schedlab::detail {
 
+std::int64_t output_group(const ChainSpec& spec) {
+  const RecurrentCut& cut = spec.cut;
+  const bool products_of_nodes = cut.granularity == Granularity::kernel_and_weight;
+  const bool tasks = products_of_nodes || cut.granularity == Granularity::fine ||
+                     cut.granularity == Granularity::matmul;
+  if (!tasks) return 1;
+  std::int64_t steps = cut.hidden_2_steps;
+  if (steps == 1 && products_of_nodes) steps = cut.input_steps;
+  return steps == 0 ? spec.steps : std::min(steps, spec.steps);
+}
+
 void RecurrentChain::Pending::clear() {
   steps = 0;
   firsts.clear();
@@ -436,6 +447,32 @@ void RecurrentChain::add_unfused(std::int64_t step, const ForwardNode& node) {
 
 void RecurrentChain::read_unfused(std::int64_t step, TaskId first) {
   for (const TensorId id : unfused_[static_cast<std::size_t>(step)]) out_.reads(first, id);
+}
+
+std::int64_t RecurrentChain::steps_per_weight_task() const {
+  if (weights_at_once()) return spec_.steps;
+  if (whole_nodes() || spec_.cut.accumulation != Accumulation::batched) return 1;
+  return std::min(spec_.cut.accumulation_steps, spec_.steps);
+}
+
+std::size_t RecurrentChain::buffer_count() const {
+  const bool one =
+      whole_nodes() || weights_at_once() || spec_.cut.accumulation != Accumulation::partial;
+  return static_cast<std::size_t>(one ? 1 : std::min(spec_.cut.partial_buffers, spec_.steps));
+}
+
+std::int64_t RecurrentChain::gradient_elements(GradientIndex index) const {
+  const RecurrentShape& s = spec_.shape;
+  switch (index) {
+    case of_input:
+      return s.width * s.gates();
+    case of_recurrent:
+      return s.output() * cells_.recurrent_gates * s.hidden + (bias_apart() ? 0 : s.biases());
+    case of_candidate:
+      return projected() ? s.hidden * s.projection : s.hidden * cells_.candidate_gates * s.hidden;
+    default:
+      return s.biases();
+  }
 }
 
 }  // namespace schedlab::detail

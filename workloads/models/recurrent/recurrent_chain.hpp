@@ -261,7 +261,7 @@ class RecurrentChain {
   void add_data_tensors(std::int64_t step, const Node& node);
   void read_incoming(std::int64_t step, const Node& node);
 
-  // recurrent_weights.cpp
+  // recurrent_backward.cpp
   void add_weights(std::int64_t step, const Node& node);
   [[nodiscard]] Kernel weight_kernel(GradientIndex index, std::int64_t steps) const;
   void add_transpose_task(std::int64_t tag);
