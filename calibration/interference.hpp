@@ -15,8 +15,7 @@ struct InterferenceSample {
   Kernel kernel;             ///< a proxy kernel (ProxyWork)
   Kernel others;             ///< of each other worker
   double alone_seconds = 0;  ///< of `kernel`, all other workers idle
-  double others_alone_seconds = 0;
-  double slow_down = 1;  ///< its time beside the others over `alone_seconds`, medians
+  double slow_down = 1;      ///< its time beside the others over `alone_seconds`, medians
 };
 
 /// Proxy kernels of every kind, in caches of every level and beyond, most of them smaller and

@@ -71,10 +71,4 @@ ExchangeTime exchange_time(const FittedParameters& fitted,
   return time;
 }
 
-double units_for_link(const FittedParameters& fitted,
-                      const ExpertExchange& exchange,
-                      Bandwidth link) {
-  return unit_us(fitted, exchange) / link_us(fitted, exchange, link);
-}
-
 }  // namespace schedlab

@@ -58,9 +58,4 @@ struct ExchangeTime {
                                          const ExpertExchange& exchange,
                                          Bandwidth link);
 
-/// Units from which on the link decides and more of them gain nothing, for many tokens.
-[[nodiscard]] double units_for_link(const FittedParameters& fitted,
-                                    const ExpertExchange& exchange,
-                                    Bandwidth link);
-
 }  // namespace schedlab

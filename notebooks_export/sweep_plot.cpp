@@ -355,9 +355,4 @@ std::vector<SweepPlot> sweep_plots(const SweepView& view) {
   return Plots{view}.all();
 }
 
-std::vector<SweepPlot> sweep_plots(const Table& table, const SweepViewOptions& options) {
-  const SweepView view{table, options};
-  return sweep_plots(view);
-}
-
 }  // namespace schedlab

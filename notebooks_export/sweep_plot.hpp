@@ -33,7 +33,5 @@ struct SweepPlot {
 ///   - with two numeric axes, maps of makespans relative to the baseline's (see heat_maps()).
 /// More than eight lines are divided over several panels. No pictures for an empty table.
 [[nodiscard]] std::vector<SweepPlot> sweep_plots(const SweepView& view);
-[[nodiscard]] std::vector<SweepPlot> sweep_plots(const Table& table,
-                                                 const SweepViewOptions& options = {});
 
 }  // namespace schedlab

@@ -18,7 +18,6 @@ namespace schedlab {
 class EventQueue {
  public:
   static constexpr std::uint32_t max_payload = (1U << 24U) - 1U;
-  static constexpr std::uint32_t max_phase = 3;
 
   struct Top {
     Time time{};

@@ -113,10 +113,6 @@ std::vector<double> draws_of_medians(const PredictedScenario& predicted,
   return draws;
 }
 
-OperationCalibration no_calibration(std::uint64_t, const PreparedProblem&) {
-  return {};
-}
-
 std::unique_ptr<OnlinePolicy> online_policy(const FullRun& run) {
   if (run.scenario.planned_ahead()) return nullptr;
   return run.scenario.online(run.scenario.problem->problem());

@@ -35,10 +35,6 @@ struct OperationCalibration {
 using CalibrationLookup =
     std::function<OperationCalibration(std::uint64_t scenario, const PreparedProblem& problem)>;
 
-/// Nothing is known: no intervals, no calibrated range.
-[[nodiscard]] OperationCalibration no_calibration(std::uint64_t scenario,
-                                                  const PreparedProblem& problem);
-
 /// A scenario as it was predicted.
 struct PredictedScenario {
   std::uint64_t scenario = 0;

@@ -99,8 +99,11 @@ TEST_CASE("expert dispatch and combine of the H100 by the number of SMs, held-ou
       if (row.use != RowUse::report) continue;
       errors.add(exchange_time(fitted, row.exchange, network.device.bandwidth).us, row.us);
     }
-    const double units = units_for_link(
-        fitted, {.hidden = 7168, .top_k = 8, .experts = 256}, network.device.bandwidth);
+    const ExchangeTime one =
+        exchange_time(fitted,
+                      {.tokens = 1, .hidden = 7168, .top_k = 8, .experts = 256, .units = 1},
+                      network.device.bandwidth);
+    const double units = one.units_us / one.link_us;  // from which on the link decides
     MESSAGE(what << ": " << errors.summary() << "; the link decides from " << units << " SMs");
     CHECK(errors.count() > 500);
     CHECK(errors.median() < 0.10);

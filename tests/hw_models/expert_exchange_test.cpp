@@ -37,7 +37,10 @@ TEST_CASE("few units move their share, many wait for the link") {
   CHECK(exchange_time(plain, exchange, device_link).us == doctest::Approx(1 + 200));
   exchange.units = 20;
   CHECK(exchange_time(plain, exchange, device_link).us == doctest::Approx(1 + 40).epsilon(0.01));
-  CHECK(units_for_link(plain, exchange, device_link) == doctest::Approx(5));
+  // The time of one unit over that of the link: units from which on the link decides.
+  exchange.units = 1;
+  const ExchangeTime one = exchange_time(plain, exchange, device_link);
+  CHECK(one.units_us / one.link_us == doctest::Approx(5));
 }
 
 TEST_CASE("nothing but the base is left of a few tokens") {

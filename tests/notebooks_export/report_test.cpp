@@ -13,6 +13,10 @@ namespace {
 
 using namespace testing;
 
+std::vector<SweepPlot> sweep_plots(const Table& table, const SweepViewOptions& options = {}) {
+  return schedlab::sweep_plots(SweepView{table, options});
+}
+
 /// machine x layers x policy, with a knob that only "clever" has. Makespans by a formula.
 [[nodiscard]] Table small_sweep() {
   Table table;

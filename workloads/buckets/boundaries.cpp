@@ -143,10 +143,4 @@ double expected_cost(const LengthDistribution& lengths,
   return sum;
 }
 
-double padding_share(const LengthDistribution& lengths, const BucketBoundaries& boundaries) {
-  const double computed = expected_cost(
-      lengths, boundaries, [](std::int64_t length) { return static_cast<double>(length); });
-  return 1 - lengths.mean() / computed;
-}
-
 }  // namespace schedlab

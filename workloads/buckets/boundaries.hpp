@@ -66,8 +66,4 @@ using LengthCost = std::function<double(std::int64_t)>;
                                    const BucketBoundaries& boundaries,
                                    const LengthCost& cost);
 
-/// Share of the steps computed that are padding, each sequence padded to its bucket.
-[[nodiscard]] double padding_share(const LengthDistribution& lengths,
-                                   const BucketBoundaries& boundaries);
-
 }  // namespace schedlab

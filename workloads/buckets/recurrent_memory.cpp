@@ -25,12 +25,6 @@ std::int64_t values_of(Recompute kept) {
   }
 }
 
-Recompute with_closed_form(Recompute kept) {
-  SCHEDLAB_EXPECTS(kept != Recompute::sqrt && kept != Recompute::optimal,
-                   fmt::format("a closed form for {}", to_string(kept)));
-  return kept;
-}
-
 std::int64_t output_width(const RecurrentNetwork& network) {
   return network.projection > 0 ? network.projection : network.hidden;
 }
@@ -100,17 +94,6 @@ std::string to_string(const RecomputeChoice& choice) {
   if (choice.checkpoints > 0) text += fmt::format(" {}", choice.checkpoints);
   if (choice.truncate_steps > 0) text += fmt::format(" truncated {}", choice.truncate_steps);
   return text;
-}
-
-Bytes lstm_cell_bytes(Recompute kept, const UnrolledLstm& lstm) {
-  return Bytes{with_gradients * values_of(with_closed_form(kept)) * lstm.batch * lstm.hidden *
-               bytes_per_element(lstm.type)};
-}
-
-Bytes unrolled_lstm_bytes(Recompute kept, const UnrolledLstm& lstm) {
-  const std::int64_t parameters = 4 * lstm.hidden * lstm.hidden + lstm.hidden;
-  return lstm_cell_bytes(kept, lstm) * (lstm.layers * lstm.steps) +
-         Bytes{with_gradients * parameters * bytes_per_element(lstm.type)};
 }
 
 std::int64_t parameter_count(const RecurrentNetwork& network) {

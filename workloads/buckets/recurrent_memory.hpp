@@ -23,25 +23,6 @@ struct RecomputeChoice {
 /// "data_drop", "optimal 12", "keep_backward truncated 50"
 [[nodiscard]] std::string to_string(const RecomputeChoice& choice);
 
-/// An unrolled LSTM as the closed forms see it: input as wide as the hidden state.
-struct UnrolledLstm {
-  std::int64_t layers = 1;
-  std::int64_t steps = 1;
-  std::int64_t batch = 1;
-  std::int64_t hidden = 1;
-  DataType type = DataType::fp32;
-};
-
-/// 2 * {19, 7, 2} B H elements: one cell, values and their gradients, of keep_all, keep_backward
-/// and data_drop; ContractViolation for others. Source  system S2 (boundaries.hpp): 19 B H with
-/// everything kept, 7 B H and 2 B H in its equations (13) and (14).
-[[nodiscard]] Bytes lstm_cell_bytes(Recompute kept, const UnrolledLstm& lstm);
-
-/// 2 ({19, 7, 2} L N B H + 4 H^2 + H) elements: equation (13) for `keep_backward`, (14) for
-/// `data_drop`. They count the parameters of one layer once and nothing outside the cells; for real
-/// networks see training_memory(). ContractViolation as above.
-[[nodiscard]] Bytes unrolled_lstm_bytes(Recompute kept, const UnrolledLstm& lstm);
-
 /// A network in training: LSTM layers, each with an optional low-rank projection of its output, and
 /// an optional softmax over classes at every step.
 struct RecurrentNetwork {

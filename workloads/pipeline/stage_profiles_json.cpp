@@ -2,7 +2,6 @@
 #include "workloads/pipeline/stage_profiles_json.hpp"
 
 #include "sim/base/error.hpp"
-#include "sim/trace/text_buffer.hpp"
 #include "workloads/formats/json_values.hpp"
 
 #include <fmt/format.h>
@@ -235,53 +234,10 @@ class ProfileReader {
   bool is_profile_ = false;
 };
 
-std::string in_quotes(std::string_view text) {
-  TextBuffer out;
-  out.json_string(text);
-  return std::move(out).take();
-}
-
-std::string stage_line(const StageProfile& stage) {
-  std::string line = fmt::format("{{\"name\": {}", in_quotes(stage.name));
-  for (const PassKey& each : pass_keys) {
-    line += fmt::format(", \"{}\": {}", each.key, to_us(stage.*(each.pass).*(each.part)));
-  }
-  line += fmt::format(", \"update_us\": {}", to_us(stage.update));
-  for (const BytesKey& each : bytes_keys) {
-    line += fmt::format(", \"{}\": {}", each.key, (stage.*(each.bytes)).count());
-  }
-  return line + "}";
-}
-
 }  // namespace
 
 PipelineProfile read_stage_profiles(std::string_view text, const std::string& file) {
   return ProfileReader{file}.read(text);
-}
-
-std::string stage_profiles_json(const PipelineProfile& profile) {
-  std::vector<std::string> stages;
-  for (const StageProfile& stage : profile.stages) stages.push_back(stage_line(stage));
-  std::vector<std::string> links;
-  for (const StageLink& link : profile.links) {
-    links.push_back(fmt::format(
-        R"({{"from": {}, "to": {}, "bytes": {}}})", link.from, link.to, link.bytes.count()));
-  }
-  std::vector<std::string> tied;
-  for (const TiedParameters& each : profile.tied) {
-    tied.push_back(fmt::format(R"({{"name": {}, "bytes": {}, "stages": [{}]}})",
-                               in_quotes(each.name),
-                               each.bytes.count(),
-                               fmt::join(each.stages, ", ")));
-  }
-  return fmt::format(
-      "{{\n  \"schedlab\": \"stage_profiles\",\n  \"version\": 1,\n  \"labels_bytes\": {},\n"
-      "  \"stages\": [\n    {}\n  ],\n  \"links\": [\n    {}\n  ],\n  \"tied\": [\n    {}\n  ]\n"
-      "}}\n",
-      profile.labels.count(),
-      fmt::join(stages, ",\n    "),
-      fmt::join(links, ",\n    "),
-      fmt::join(tied, ",\n    "));
 }
 
 }  // namespace schedlab

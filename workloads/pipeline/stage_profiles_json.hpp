@@ -12,7 +12,4 @@ namespace schedlab {
 /// was found and what was expected.
 [[nodiscard]] PipelineProfile read_stage_profiles(std::string_view text, const std::string& file);
 
-/// The same profile as such a file. Durations are written to the picosecond.
-[[nodiscard]] std::string stage_profiles_json(const PipelineProfile& profile);
-
 }  // namespace schedlab

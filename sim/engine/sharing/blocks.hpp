@@ -152,7 +152,6 @@ class BlocksSharing {
   /// Blocks of the kernel that could be placed; 0: none fits.
   std::uint32_t place(std::uint32_t index, Time now);
   std::uint32_t make_cohort(std::uint32_t kernel, Time now);
-  void add_to_unit(Pool& pool, std::uint32_t cohort, const UnitShare& share, const Kernel& kernel);
   void touch(Pool& pool, std::uint32_t unit);
   void mark(std::uint32_t cohort);
   void log(const Pool& pool, TaskId task, const UnitShare& share, Time now, bool placed) const;

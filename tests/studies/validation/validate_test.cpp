@@ -285,6 +285,7 @@ TEST_CASE("The specs for validation are valid, and their scenarios can be predic
     REQUIRE_NOTHROW(space.components().check_all());
     space.prepare_for_execution(2, HostPlacement::shares_core);
     ScenarioRunner runner(space);
+    const auto no_calibration = [](const auto&...) { return OperationCalibration{}; };
     for (const auto& group : policy_groups(grid)) {
       const PredictedScenario predicted =
           predict_scenario(runner, group.back(), no_calibration, {}, nullptr);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/base/error.hpp"
+#include "tests/workloads/buckets/lstm_closed_forms.hpp"
 #include "workloads/buckets/checkpoints.hpp"
 #include "workloads/buckets/recurrent_memory.hpp"
 
@@ -16,6 +17,7 @@
 #include <vector>
 
 using namespace schedlab;
+using namespace schedlab::testing;
 using doctest::Approx;
 
 namespace {

@@ -2,6 +2,7 @@
 #include "workloads/models/recurrent/recompute.hpp"
 
 #include "sim/base/error.hpp"
+#include "tests/workloads/buckets/lstm_closed_forms.hpp"
 #include "workloads/buckets/checkpoints.hpp"
 #include "workloads/buckets/recurrent_memory.hpp"
 #include "workloads/models/recurrent/recurrent.hpp"
@@ -17,6 +18,7 @@
 #include <vector>
 
 using namespace schedlab;
+using namespace schedlab::testing;
 
 namespace {
 

@@ -20,6 +20,25 @@ namespace {
 
 using Names = std::vector<std::string>;
 
+/// Parameters of all layers; cells have as many biases as are mathematically distinct (cuDNN and
+/// PyTorch keep two per gate: `gates` * hidden more per chain, but for a GRU only 2 * hidden).
+std::int64_t parameter_count(const RecurrentSpec& spec) {
+  const std::int64_t gates = spec.cell == RecurrentCell::lstm ? 4 : 3;
+  // A GRU that resets after the product has a bias on either side of the reset.
+  const std::int64_t biases = spec.cell == RecurrentCell::gru_reset_before ? 3 : 4;
+  const std::int64_t output = spec.projection > 0 ? spec.projection : spec.hidden;
+  std::int64_t width = spec.input == 0 ? spec.hidden : spec.input;
+  std::int64_t sum = 0;
+  for (std::int64_t layer = 0; layer < spec.layers; ++layer) {
+    const bool both = spec.bidirectional == Bidirectional::all ||
+                      (spec.bidirectional == Bidirectional::first && layer == 0);
+    const std::int64_t directions = both ? 2 : 1;
+    sum += directions * spec.hidden * (gates * (width + output) + biases + spec.projection);
+    width = directions * output;
+  }
+  return sum;
+}
+
 constexpr std::array<RecurrentCell, 3> cells{
     RecurrentCell::lstm, RecurrentCell::gru, RecurrentCell::gru_reset_before};
 constexpr std::array<Bidirectional, 3> directions{

@@ -48,6 +48,15 @@ Totals totals_of(const TaskGraph& graph) {
   return totals;
 }
 
+/// 2VH + L (2 H^2 + 2 H K H/A + 3 H F + 2 H) + H with V vocabulary, H hidden, K kv_heads, A heads,
+/// F ffn, L layers; word vectors and classifier are not shared.
+std::int64_t parameter_count(const TransformerShape& s) {
+  const std::int64_t kv_width = s.kv_heads * (s.hidden / s.heads);
+  const std::int64_t layer =
+      2 * s.hidden * s.hidden + 2 * s.hidden * kv_width + 3 * s.hidden * s.ffn + 2 * s.hidden;
+  return 2 * s.vocabulary * s.hidden + s.layers * layer + s.hidden;
+}
+
 TEST_CASE("LLaMA-7B has the parameters that are published, and the pass holds them all") {
   const TransformerShape shape = model("llama_7b").shape;
   // 2 * 32000 * 4096 + 32 * (4 * 4096^2 + 3 * 4096 * 11008 + 2 * 4096) + 4096

@@ -13,11 +13,6 @@ constexpr TaskClass pointwise = TaskClass::critical_pointwise;
 
 }  // namespace
 
-std::int64_t Attention::parameters(AttentionKind kind, std::int64_t hidden) {
-  return kind == AttentionKind::bahdanau ? 2 * hidden * hidden + 2 * hidden + 1
-                                         : 3 * hidden * hidden;
-}
-
 Attention::Attention(GraphEmitter& out, AttentionKind kind, const AttentionShape& shape)
     : out_(out),
       kind_(kind),

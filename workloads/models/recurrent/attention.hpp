@@ -35,8 +35,6 @@ class Attention {
  public:
   Attention(GraphEmitter& out, AttentionKind kind, const AttentionShape& shape);
 
-  /// bahdanau: Wq, Wk, v, b and a scale; luong: Wq, Wo.
-  [[nodiscard]] static std::int64_t parameters(AttentionKind kind, std::int64_t hidden);
   [[nodiscard]] std::int64_t chunks() const {
     return (shape_.target_steps + shape_.chunk - 1) / shape_.chunk;
   }

@@ -53,9 +53,6 @@ class Gnmt {
  public:
   explicit Gnmt(const GnmtSpec& spec);
   [[nodiscard]] TaskGraph build() &&;
-  [[nodiscard]] std::int64_t recurrent_parameters() const {
-    return encoder_.parameters() + decoder_.parameters();
-  }
 
  private:
   [[nodiscard]] ChainSpec chain(std::int64_t steps) const {
@@ -176,16 +173,6 @@ TaskGraph Gnmt::build() && {
 TaskGraph gnmt(const GnmtSpec& spec) {
   check(spec);
   return Gnmt{spec}.build();
-}
-
-std::int64_t parameter_count(const GnmtSpec& spec) {
-  check(spec);
-  GnmtSpec one = spec;  // parameters do not depend on steps
-  one.source_steps = 1;
-  one.target_steps = 1;
-  return Gnmt{one}.recurrent_parameters() +
-         Attention::parameters(AttentionKind::bahdanau, spec.hidden) +
-         Projection::parameters(projection_shape(spec)) + spec.vocabulary * spec.hidden;
 }
 
 }  // namespace schedlab

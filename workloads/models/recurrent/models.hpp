@@ -44,7 +44,6 @@ struct GnmtSpec {
   ModelOptions model;
 };
 [[nodiscard]] TaskGraph gnmt(const GnmtSpec& spec);
-[[nodiscard]] std::int64_t parameter_count(const GnmtSpec& spec);
 
 /// The default model of OpenNMT-py: encoder and decoder of LSTM layers, the decoder starts from the
 /// encoder's final states; global attention ("general", Luong) on the decoder's top layer; with
@@ -64,7 +63,6 @@ struct OpennmtSpec {
   ModelOptions model{.type = DataType::fp32, .cut = {}, .optimizer = Optimizer::sgd};
 };
 [[nodiscard]] TaskGraph opennmt(const OpennmtSpec& spec);
-[[nodiscard]] std::int64_t parameter_count(const OpennmtSpec& spec);
 
 /// Sentiment classification of film reviews (aclImdb) on GloVe vectors, as MindSpore's tutorial:
 /// word vectors, LSTM layers, and a dense layer on the final states of the top layer.
@@ -80,6 +78,5 @@ struct SentimentLstmSpec {
   ModelOptions model;
 };
 [[nodiscard]] TaskGraph sentiment_lstm(const SentimentLstmSpec& spec);
-[[nodiscard]] std::int64_t parameter_count(const SentimentLstmSpec& spec);
 
 }  // namespace schedlab

@@ -59,9 +59,6 @@ class Opennmt {
  public:
   explicit Opennmt(const OpennmtSpec& spec);
   [[nodiscard]] TaskGraph build() &&;
-  [[nodiscard]] std::int64_t recurrent_parameters() const {
-    return encoder_.parameters() + decoder_.parameters();
-  }
 
  private:
   [[nodiscard]] std::int64_t chunk() const {
@@ -227,17 +224,6 @@ TaskGraph Opennmt::build() && {
 TaskGraph opennmt(const OpennmtSpec& spec) {
   check(spec);
   return Opennmt{spec}.build();
-}
-
-std::int64_t parameter_count(const OpennmtSpec& spec) {
-  check(spec);
-  OpennmtSpec one = spec;  // parameters do not depend on steps
-  one.source_steps = 1;
-  one.target_steps = 1;
-  return Opennmt{one}.recurrent_parameters() +
-         Attention::parameters(AttentionKind::luong, spec.hidden) +
-         Projection::parameters(projection_shape(spec)) +
-         (spec.source_vocabulary + spec.target_vocabulary) * spec.embedding;
 }
 
 }  // namespace schedlab

@@ -394,23 +394,6 @@ std::int64_t chain_count(const RecurrentSpec& spec) {
   }
 }
 
-std::int64_t parameter_count(const RecurrentSpec& spec) {
-  std::int64_t sum = 0;
-  std::int64_t width = spec.input == 0 ? spec.hidden : spec.input;
-  for (std::int64_t layer = 0; layer < spec.layers; ++layer) {
-    const std::int64_t directions = detail::is_bidirectional(spec.bidirectional, layer) ? 2 : 1;
-    const RecurrentShape shape{.batch = spec.batch,
-                               .hidden = spec.hidden,
-                               .width = width,
-                               .type = spec.type,
-                               .cell = spec.cell,
-                               .projection = spec.projection};
-    sum += directions * shape.parameters();
-    width = directions * shape.output();
-  }
-  return sum;
-}
-
 namespace {
 
 TaskGraph separated(const RecurrentSpec& spec, bool products) {

@@ -103,10 +103,6 @@ struct RecurrentSpec {
 /// forward direction of a layer before its reverse one; their number is the `layer` tag of tasks.
 [[nodiscard]] std::int64_t chain_count(const RecurrentSpec& spec);
 
-/// Parameters of all layers; cells have as many biases as are mathematically distinct (cuDNN and
-/// PyTorch keep two per gate: `gates` * hidden more per chain, but for a GRU only 2 * hidden).
-[[nodiscard]] std::int64_t parameter_count(const RecurrentSpec& spec);
-
 /// Task graph of a stack of recurrent layers, cut as TurboLSTM cuts an LSTM (system S1).
 ///
 /// A gradient node (l, t), layer l from 0 at the bottom, step t from 0, has these sub-tasks; G =

@@ -63,12 +63,6 @@ std::vector<RecurrentChain*> RecurrentStack::layer(std::int64_t layer) {
   return chains;
 }
 
-std::int64_t RecurrentStack::parameters() const {
-  std::int64_t sum = 0;
-  for (const auto& chain : chains_) sum += chain->shape().parameters();
-  return sum;
-}
-
 void RecurrentStack::add_parameters() {
   for (const auto& chain : chains_) chain->add_parameters();
 }

@@ -40,7 +40,6 @@ class RecurrentStack {
   [[nodiscard]] RecurrentChain& chain(std::size_t index) { return *chains_[index]; }
   /// All layers run over one direction, so that a step of all layers can follow another.
   [[nodiscard]] bool by_steps() const { return chains_.size() == layers_.size(); }
-  [[nodiscard]] std::int64_t parameters() const;
 
   void add_parameters();
   /// Layer by layer over all steps.

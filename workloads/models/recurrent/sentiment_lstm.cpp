@@ -104,10 +104,4 @@ TaskGraph sentiment_lstm(const SentimentLstmSpec& spec) {
   return std::move(out).build();
 }
 
-std::int64_t parameter_count(const SentimentLstmSpec& spec) {
-  check(spec);
-  return parameter_count(recurrent_part(spec)) + Projection::parameters(projection_shape(spec)) +
-         spec.vocabulary * spec.embedding;
-}
-
 }  // namespace schedlab

@@ -389,11 +389,4 @@ std::vector<TensorParallel::Join> transformer_joins() {
           {.operation = "logits", .op = CollectiveOp::all_gather}};
 }
 
-std::int64_t parameter_count(const TransformerShape& s) {
-  const std::int64_t kv_width = s.kv_heads * (s.hidden / s.heads);
-  const std::int64_t layer =
-      2 * s.hidden * s.hidden + 2 * s.hidden * kv_width + 3 * s.hidden * s.ffn + 2 * s.hidden;
-  return 2 * s.vocabulary * s.hidden + s.layers * layer + s.hidden;
-}
-
 }  // namespace schedlab

@@ -72,8 +72,4 @@ struct TransformerSpec {
 /// below 1.
 [[nodiscard]] TaskGraph transformer_forward(const TransformerSpec& spec);
 
-/// Parameters: 2VH + L (2 H^2 + 2 H K H/A + 3 H F + 2 H) + H with V vocabulary, H hidden, K
-/// kv_heads, A heads, F ffn, L layers; word vectors and classifier are not shared.
-[[nodiscard]] std::int64_t parameter_count(const TransformerShape& shape);
-
 }  // namespace schedlab
